@@ -402,7 +402,7 @@ var allowed = map[string][]string{
 	"internal/place/provider/subprocess/shim": {
 		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc",
 		"internal/process/pty", "internal/process/supervise",
-		"internal/place/provider/procname",
+		"internal/place/provider", "internal/place/provider/procname",
 	},
 	"internal/place/provider/tmux": {
 		"internal/base/fault", "internal/base/filelock",

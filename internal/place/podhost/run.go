@@ -270,19 +270,5 @@ func (f *first) alive(names []string) (bool, error) {
 	if now.State != Running {
 		return false, nil
 	}
-	return bearsOne(pty.Marked(home.ProgramMark+"="+now.Session.ID), names)
-}
-
-// bearsOne reports whether one of the processes bears one of the names.
-func bearsOne(pids []int, names []string) (bool, error) {
-	for _, pid := range pids {
-		comm, argv, err := procname.Describe(pid)
-		if err != nil {
-			return false, err
-		}
-		if procname.Bears(comm, argv, names) {
-			return true, nil
-		}
-	}
-	return false, nil
+	return procname.AnyBears(pty.Marked(home.ProgramMark+"="+now.Session.ID), names)
 }

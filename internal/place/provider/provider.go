@@ -13,7 +13,6 @@ package provider
 
 import (
 	"context"
-	"den/internal/base/fault"
 	"errors"
 	"io"
 	"slices"
@@ -21,6 +20,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"den/internal/base/fault"
 )
 
 // A Provider runs sessions. Its methods may be called concurrently, for one
@@ -158,6 +159,24 @@ type Terminal struct {
 
 // Size is that of a terminal.
 type Size struct{ Cols, Rows int }
+
+// Where a session's start or a person's terminal names no size.
+const (
+	DefaultCols = 120
+	DefaultRows = 40
+)
+
+// LastLines returns at most n of the last lines, as Peek does; blank ones at the
+// end do not count. 0 means all.
+func LastLines(lines []string, n int) []string {
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	if n > 0 {
+		lines = lines[max(0, len(lines)-n):]
+	}
+	return lines
+}
 
 // Exit is how a session's command ended.
 type Exit struct {

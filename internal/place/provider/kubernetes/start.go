@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -225,14 +226,9 @@ func (p *Provider) startIn(ctx context.Context, pod *corev1.Pod, name string, c 
 // order is the session to start.
 func (p *Provider) order(name string, c provider.Config) podhost.Start {
 	s := podhost.Start{
-		Name: p.here.DenSession(name), Command: c.Argv, Dir: c.WorkDir, Cols: c.Cols, Rows: c.Rows, Term: session.DefaultTerm,
+		Name: p.here.DenSession(name), Command: c.Argv, Dir: c.WorkDir, Term: session.DefaultTerm,
+		Cols: cmp.Or(c.Cols, provider.DefaultCols), Rows: cmp.Or(c.Rows, provider.DefaultRows),
 		Labels: map[string]string{native.OwnerLabel: p.here.Owner, native.NameLabel: name},
-	}
-	if s.Cols == 0 {
-		s.Cols = session.DefaultCols
-	}
-	if s.Rows == 0 {
-		s.Rows = session.DefaultRows
 	}
 	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
 		s.Env = append(s.Env, []byte(k+"="+c.Env[k]))

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -106,19 +107,13 @@ func checkConfig(name string, c provider.Config) error {
 }
 
 func (p *Provider) spec(name string, c provider.Config) home.Spec {
-	cols, rows := c.Cols, c.Rows
-	if cols == 0 {
-		cols = session.DefaultCols
-	}
-	if rows == 0 {
-		rows = session.DefaultRows
-	}
 	env := append(inherit.Environ(os.Environ()), session.TerminalEnv(p.Home, session.DefaultTerm, c.WorkDir, p.Version)...)
 	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
 		env = append(env, k+"="+c.Env[k])
 	}
 	return home.Spec{
-		Name: p.ref(name), Command: c.Argv, Cwd: c.WorkDir, Env: env, Term: session.DefaultTerm, Cols: cols, Rows: rows,
+		Name: p.ref(name), Command: c.Argv, Cwd: c.WorkDir, Env: env, Term: session.DefaultTerm,
+		Cols: cmp.Or(c.Cols, provider.DefaultCols), Rows: cmp.Or(c.Rows, provider.DefaultRows),
 		Labels: map[string]string{OwnerLabel: p.Owner, NameLabel: name}, RecordInput: home.RecordAuto, LogLimit: session.DefaultLogLimit,
 	}
 }

@@ -229,16 +229,11 @@ func (p *Provider) ProcessAlive(ctx context.Context, name string, processNames [
 	if len(processNames) == 0 {
 		return true, nil
 	}
-	for _, pid := range processesOf(m) {
-		comm, argv, err := procname.Describe(pid)
-		if err != nil {
-			return false, err
-		}
-		if procname.Bears(comm, argv, processNames) {
-			return true, nil
-		}
+	bears, err := procname.AnyBears(processesOf(m), processNames)
+	if err == nil && !bears {
+		err = ctx.Err()
 	}
-	return false, ctx.Err()
+	return bears, err
 }
 
 // Processes lists the session's processes.

@@ -184,14 +184,18 @@ func (p *Provider) Look(ctx context.Context, name string, n int) (string, provid
 		return "", 0, err
 	}
 	shot, err := p.shot(ctx, d, n)
-	if err == nil && len(shot.Screen.Scrollback) < shot.Screen.ScrollbackTotal && (n == 0 || len(lastLines(shot.Screen.PlainText(), n)) < n) {
+	if err == nil && len(shot.Screen.Scrollback) < shot.Screen.ScrollbackTotal && (n == 0 || len(textLines(shot, n)) < n) {
 		// What scrolled away last was blank; the text is further up.
 		shot, err = p.shot(ctx, d, 0)
 	}
 	if err != nil {
 		return "", 0, fmt.Errorf("peek at session '%s': %w", name, err)
 	}
-	return strings.Join(lastLines(shot.Screen.PlainText(), n), "\n"), provider.Moment(shot.Seq), nil
+	return strings.Join(textLines(shot, n), "\n"), provider.Moment(shot.Seq), nil
+}
+
+func textLines(shot *wire.Snapshot, n int) []string {
+	return provider.LastLines(strings.Split(shot.Screen.PlainText(), "\n"), n)
 }
 
 // shot returns the screen and so many lines above it, all of them for 0.
@@ -200,19 +204,6 @@ func (p *Provider) shot(ctx context.Context, d home.Dir, above int) (*wire.Snaps
 		above = session.All
 	}
 	return p.session(d).Snapshot(ctx, session.Now(), above)
-}
-
-// lastLines returns at most n of the last lines; blank ones at the end do not
-// count. 0 means all.
-func lastLines(text string, n int) []string {
-	lines := strings.Split(text, "\n")
-	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
-		lines = lines[:len(lines)-1]
-	}
-	if n > 0 && len(lines) > n {
-		lines = lines[len(lines)-n:]
-	}
-	return lines
 }
 
 // leaveLimit is how long the attached den may take to give the terminal back

@@ -1,6 +1,7 @@
 package subprocess
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,10 +64,7 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	boot := shim.Bootstrap{
 		V: shim.BootstrapVersion, Dir: string(dir), ID: ident.New(time.Now()), Name: name, Owner: p.owner,
 		Starts: starts + 1, Argv: c.Argv, WorkDir: c.WorkDir, Grace: p.grace,
-		Rows: c.Rows,
-	}
-	if boot.Rows == 0 {
-		boot.Rows = defaultRows
+		Rows: cmp.Or(c.Rows, provider.DefaultRows), // the height of the terminal that others would have
 	}
 	if boot.Mark, err = supervise.Mark(boot.ID, boot.Dir); err != nil {
 		return errors.Join(fmt.Errorf("start session '%s': %w", name, err), os.RemoveAll(boot.Dir))
@@ -83,9 +81,6 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	launched = true
 	return nil
 }
-
-// defaultRows is the height of the terminal that others would have.
-const defaultRows = 40
 
 // claim takes the lock of a session that does not run. One whose command has
 // ended while its shim still ends the rest of the tree is waited for.

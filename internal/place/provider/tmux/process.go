@@ -29,7 +29,6 @@ func (p *Provider) markOf(name, start string) string {
 type process struct {
 	pid, parent, session int
 	started              uint64
-	comm                 string
 	mark                 string // the value of markKey, or of gateKey, or ""
 	server               string // the value of serverKey, or ""
 	host                 bool   // a den host: what it runs is its own

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strconv"
@@ -91,7 +90,6 @@ func parseStat(stat string) (process, bool) {
 	pr.parent, bad[1] = strconv.Atoi(f[1])
 	pr.session, bad[2] = strconv.Atoi(f[3])
 	pr.started, bad[3] = strconv.ParseUint(f[19], 10, 64)
-	pr.comm = stat[open+1 : closing]
 	return pr, errors.Join(bad[:]...) == nil
 }
 
@@ -117,18 +115,6 @@ func startedWith(pid int, entry string) bool {
 	}
 	key, value, _ := strings.Cut(entry, "=")
 	return err == nil && variable(environ, key) == value
-}
-
-// arguments returns what a process was started with, nil where it has ended.
-func arguments(pid int) ([]string, error) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look at process %d: %w", pid, err)
-	}
-	return strings.Split(strings.TrimRight(string(data), "\x00"), "\x00"), nil
 }
 
 // openNoControl opens a terminal without taking it for one's own.

@@ -28,10 +28,6 @@ func processRuns(pid int) bool {
 
 func startedWith(int, string) bool { return true }
 
-func arguments(int) ([]string, error) {
-	return nil, fault.Errorf(fault.Unsupported, "this system does not tell what processes run")
-}
-
 const openNoControl = syscall.O_NOCTTY | syscall.O_NONBLOCK
 
 func queued(*os.File) (int, error) {

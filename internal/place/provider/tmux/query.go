@@ -40,27 +40,18 @@ func (p *Provider) ListRunning(ctx context.Context, prefix string) ([]string, er
 
 // ProcessAlive looks at the session's processes as they are now.
 func (p *Provider) ProcessAlive(ctx context.Context, name string, processNames []string) (bool, error) {
-	one, err := p.find(ctx, name)
-	if err != nil || one == nil || one.ended() {
-		return false, err
-	}
 	if len(processNames) == 0 {
-		return true, nil
+		return p.IsRunning(ctx, name)
 	}
-	all, err := p.processesOf(name, one)()
+	pids, err := p.Processes(ctx, name)
 	if err != nil {
 		return false, err
 	}
-	for _, pr := range all {
-		argv, err := arguments(pr.pid)
-		if err != nil {
-			return false, fmt.Errorf("processes of session '%s': %w", name, err)
-		}
-		if procname.Bears(pr.comm, argv, processNames) {
-			return true, nil
-		}
+	alive, err := procname.AnyBears(pids, processNames)
+	if err != nil {
+		return false, fmt.Errorf("processes of session '%s': %w", name, err)
 	}
-	return false, nil
+	return alive, nil
 }
 
 // Processes lists the session's processes.

@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +18,6 @@ import (
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 	"den/internal/place/provider/inherit"
-)
-
-// Where the caller does not say.
-const (
-	defaultCols = 120
-	defaultRows = 40
 )
 
 // startTries bounds how often Start begins anew because the server went, or
@@ -98,7 +93,7 @@ func (p *Provider) startLine(name, start string, c provider.Config, env map[stri
 	target := "=" + p.tmuxName(name) + ":"
 	dir, before, after := startDirectory(c.WorkDir, start)
 	words := []string{"new-session", "-d", "-s", p.tmuxName(name), "-c", dir,
-		"-x", strconv.Itoa(orDefault(c.Cols, defaultCols)), "-y", strconv.Itoa(orDefault(c.Rows, defaultRows))}
+		"-x", strconv.Itoa(cmp.Or(c.Cols, provider.DefaultCols)), "-y", strconv.Itoa(cmp.Or(c.Rows, provider.DefaultRows))}
 	keys := make([]string, 0, len(env))
 	for k := range env {
 		keys = append(keys, k)
@@ -161,13 +156,6 @@ func (p *Provider) awaitCommand(ctx context.Context, name string, made *pane) er
 		}
 		made = one
 	}
-}
-
-func orDefault(n, otherwise int) int {
-	if n == 0 {
-		return otherwise
-	}
-	return n
 }
 
 // gate is the script that becomes the command. It asks the server something

@@ -379,15 +379,15 @@ func (p *Provider) Peek(ctx context.Context, name string, n int) (string, error)
 		if err != nil {
 			return "", err
 		}
-		if lines = lastLines(lines, 0); len(lines) > n {
-			return strings.Join(lastLines(lines, n), "\n"), nil
+		if lines = provider.LastLines(lines, 0); len(lines) > n {
+			return strings.Join(provider.LastLines(lines, n), "\n"), nil
 		}
 	}
 	lines, err := p.capture(ctx, name, one, "-")
 	if err != nil {
 		return "", err
 	}
-	return strings.Join(lastLines(lines, n), "\n"), nil
+	return strings.Join(provider.LastLines(lines, n), "\n"), nil
 }
 
 // capture returns the pane's text from a line of its history on.
@@ -403,18 +403,6 @@ func (p *Provider) capture(ctx context.Context, name string, one *pane, from str
 		lines[i] = strings.TrimRight(line, " ") // cells that nothing was written to
 	}
 	return lines, nil
-}
-
-// lastLines returns at most n of the last lines; blank ones at the end do not
-// count. 0 means all.
-func lastLines(lines []string, n int) []string {
-	for len(lines) > 0 && lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	if n > 0 && len(lines) > n {
-		lines = lines[len(lines)-n:]
-	}
-	return lines
 }
 
 // ClearScrollback forgets what has scrolled away.

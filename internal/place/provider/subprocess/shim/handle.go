@@ -2,7 +2,6 @@ package shim
 
 import (
 	"context"
-	"runtime"
 	"time"
 
 	"den/internal/base/fault"
@@ -48,7 +47,7 @@ func (s *shim) handle(_ context.Context, req *rpc.Call) (any, error) {
 		if err := req.Decode(&a); err != nil {
 			return nil, err
 		}
-		alive, err := anyNamed(s.tree.Processes(), a.Names)
+		alive, err := procname.AnyBears(s.tree.Processes(), a.Names)
 		return AliveAnswer{Alive: alive}, err
 	}
 	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the shim (den %s) does not know the method %q", s.version, req.Method),
@@ -112,23 +111,4 @@ type Alive struct {
 // AliveAnswer is its answer.
 type AliveAnswer struct {
 	Alive bool `json:"alive"`
-}
-
-// anyNamed reports whether one of the processes bears one of the names: as
-// its command name, as the base of its first argument, or as the script that
-// an interpreter runs.
-func anyNamed(pids []int, names []string) (bool, error) {
-	if runtime.GOOS != "linux" {
-		return false, fault.Hintf(fault.Errorf(fault.Unsupported, "the names of processes are not known on %s", runtime.GOOS), "ask without names")
-	}
-	for _, pid := range pids {
-		comm, argv, err := procname.Describe(pid)
-		if err != nil {
-			return false, err
-		}
-		if procname.Bears(comm, argv, names) {
-			return true, nil
-		}
-	}
-	return false, nil
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/atomicfile"
+	"den/internal/place/provider"
 	"den/internal/process/supervise"
 )
 
@@ -192,14 +193,7 @@ func LastLines(output []byte, cut bool, n int) string {
 	}
 	text := strings.ToValidUTF8(string(output), "\uFFFD")
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	lines := strings.Split(text, "\n")
-	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
-		lines = lines[:len(lines)-1]
-	}
-	if n > 0 && len(lines) > n {
-		lines = lines[len(lines)-n:]
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(provider.LastLines(strings.Split(text, "\n"), n), "\n")
 }
 
 // wholeLines drops a first line that has lost its beginning. Where there is
