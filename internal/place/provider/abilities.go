@@ -3,6 +3,8 @@ package provider
 import (
 	"context"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"den/internal/base/fault"
@@ -107,6 +109,23 @@ type ExecSpec struct {
 	Stdin  io.Reader         // read to its end; or nil
 	Stdout io.Writer         // or nil
 	Stderr io.Writer         // or nil
+}
+
+// OrDiscard is a stream of an ExecSpec, or one that drops what is written.
+func OrDiscard(w io.Writer) io.Writer {
+	if w == nil {
+		return io.Discard
+	}
+	return w
+}
+
+// Assignments are variables as programs get them, KEY=VALUE, sorted by key.
+func Assignments(env map[string]string) []string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		all = append(all, key+"="+env[key])
+	}
+	return all
 }
 
 // Away is a place that is not this machine: its working directories are its own.

@@ -71,7 +71,7 @@ func (p *Provider) recipe(ctx context.Context, name string, c provider.Config, p
 // environment is what the program gets on top of its image's: nothing of ours
 // is right in there.
 func (p *Provider) environment(spec home.Spec, c provider.Config) []string {
-	return append(session.TerminalEnv(p.Home, spec.Term, c.WorkDir, p.Version), assignments(c.Env)...)
+	return append(session.TerminalEnv(p.Home, spec.Term, c.WorkDir, p.Version), provider.Assignments(c.Env)...)
 }
 
 // Stop asks the session's host to end all, and removes the container. A host

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"time"
 
 	"den/internal/base/fault"
@@ -154,8 +152,8 @@ func (p *Provider) Exec(ctx context.Context, name string, c provider.Config, e p
 
 func (p *Provider) execIn(ctx context.Context, pod *corev1.Pod, c provider.Config, e provider.ExecSpec) (int, error) {
 	command := podhost.Command{Argv: e.Argv, Dir: e.Dir, WorkDir: c.WorkDir, Mark: rand.Text()}
-	for _, k := range slices.Sorted(maps.Keys(e.Env)) {
-		command.Env = append(command.Env, []byte(k+"="+e.Env[k]))
+	for _, kv := range provider.Assignments(e.Env) {
+		command.Env = append(command.Env, []byte(kv))
 	}
 	conn, err := p.linkTo(pod).open(ctx, podhost.Header{To: podhost.ToExec})
 	if err != nil {
@@ -163,7 +161,7 @@ func (p *Provider) execIn(ctx context.Context, pod *corev1.Pod, c provider.Confi
 	}
 	defer conn.Close() // Best effort: the command has ended, or is ended below.
 	defer context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Now()) })()
-	code, err := podhost.RunOver(conn, command, e.Stdin, orDiscard(e.Stdout), orDiscard(e.Stderr))
+	code, err := podhost.RunOver(conn, command, e.Stdin, provider.OrDiscard(e.Stdout), provider.OrDiscard(e.Stderr))
 	if err == nil {
 		return code, nil
 	}
@@ -175,13 +173,6 @@ func (p *Provider) execIn(ctx context.Context, pod *corev1.Pod, c provider.Confi
 	cleanup, cancel := context.WithTimeout(context.Background(), cleanupLimit)
 	defer cancel()
 	return 0, errors.Join(err, p.tell(cleanup, pod, podhost.MethodEndExec, podhost.EndExec{Mark: command.Mark}, nil))
-}
-
-func orDiscard(w io.Writer) io.Writer {
-	if w == nil {
-		return io.Discard
-	}
-	return w
 }
 
 // CopyTo sends a file or a directory into the working directory of the session's

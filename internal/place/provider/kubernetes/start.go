@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"den/internal/base/fault"
 	"den/internal/place/podhost"
 	"den/internal/place/provider"
-	"den/internal/place/provider/inherit"
 	"den/internal/place/provider/native"
 	"den/internal/session"
 	"den/internal/session/home"
@@ -77,26 +75,12 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 }
 
 func checkConfig(name string, c provider.Config) error {
-	if err := provider.CheckName(name); err != nil {
+	if err := native.CheckConfig(name, c); err != nil {
 		return err
-	}
-	if len(c.Argv) == 0 || c.Argv[0] == "" {
-		return fault.Errorf(fault.Usage, "start session '%s': no command is given", name)
-	}
-	if !path.IsAbs(c.WorkDir) {
-		return fault.Errorf(fault.Usage, "start session '%s': working directory '%s' is not an absolute path", name, c.WorkDir)
 	}
 	for key := range c.Meta {
 		if err := provider.CheckKey(key); err != nil {
 			return fmt.Errorf("start session '%s': %w", name, err)
-		}
-	}
-	for k, v := range c.Env {
-		if !inherit.Valid(k, v) {
-			return fault.Errorf(fault.Usage, "start session '%s': %q cannot be an environment variable", name, k)
-		}
-		if k == home.HostMark || k == home.ProgramMark || k == home.SessionMark {
-			return fault.Errorf(fault.Usage, "start session '%s': the environment variable %s is den's own", name, k)
 		}
 	}
 	return nil
@@ -230,8 +214,8 @@ func (p *Provider) order(name string, c provider.Config) podhost.Start {
 		Cols: cmp.Or(c.Cols, provider.DefaultCols), Rows: cmp.Or(c.Rows, provider.DefaultRows),
 		Labels: map[string]string{native.OwnerLabel: p.here.Owner, native.NameLabel: name},
 	}
-	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
-		s.Env = append(s.Env, []byte(k+"="+c.Env[k]))
+	for _, kv := range provider.Assignments(c.Env) {
+		s.Env = append(s.Env, []byte(kv))
 	}
 	return s
 }

@@ -9,11 +9,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -145,10 +143,7 @@ func (Place) Exec(ctx context.Context, name string, c provider.Config, e provide
 	if cmd.Dir == "" {
 		cmd.Dir = existing(c.WorkDir)
 	}
-	cmd.Env = os.Environ()
-	for _, key := range slices.Sorted(maps.Keys(e.Env)) {
-		cmd.Env = append(cmd.Env, key+"="+e.Env[key])
-	}
+	cmd.Env = append(os.Environ(), provider.Assignments(e.Env)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = pipeLimit

@@ -23,17 +23,7 @@ import (
 // others send falls in between, and the host gives the program the time to
 // read the text before Enter comes.
 func (p *Provider) Nudge(ctx context.Context, name, text string) error {
-	if err := checkText(text); err != nil {
-		return err
-	}
-	d, _, err := p.find(name)
-	if err != nil {
-		return err
-	}
-	if _, err := p.session(d).Input(ctx, wire.Input{Paste: &text, Enter: true}); err != nil {
-		return fmt.Errorf("nudge session '%s': %w", name, unanswered(err))
-	}
-	return nil
+	return p.paste(ctx, "nudge", name, text, true)
 }
 
 // unanswered marks an error after which the session may have got the input.
@@ -46,6 +36,10 @@ func unanswered(err error) error {
 
 // Type pastes text and presses no key.
 func (p *Provider) Type(ctx context.Context, name, text string) error {
+	return p.paste(ctx, "type to", name, text, false)
+}
+
+func (p *Provider) paste(ctx context.Context, what, name, text string, enter bool) error {
 	if err := checkText(text); err != nil {
 		return err
 	}
@@ -53,8 +47,8 @@ func (p *Provider) Type(ctx context.Context, name, text string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.session(d).Input(ctx, wire.Input{Paste: &text}); err != nil {
-		return fmt.Errorf("type to session '%s': %w", name, unanswered(err))
+	if _, err := p.session(d).Input(ctx, wire.Input{Paste: &text, Enter: enter}); err != nil {
+		return fmt.Errorf("%s session '%s': %w", what, name, unanswered(err))
 	}
 	return nil
 }

@@ -146,11 +146,7 @@ func environment(outer []string, own map[string]string, id, mark string) []strin
 	maps.Copy(vars, own)
 	delete(vars, home.HostMark) // it would hide the command from Stop
 	vars[home.ProgramMark], vars[home.SessionMark] = id, mark
-	env := make([]string, 0, len(vars))
-	for _, k := range slices.Sorted(maps.Keys(vars)) {
-		env = append(env, k+"="+vars[k])
-	}
-	return env
+	return provider.Assignments(vars)
 }
 
 // checkConfig refuses what no command can be started with.
