@@ -353,9 +353,9 @@ var allowed = map[string][]string{
 	// place
 	"internal/place":          {},
 	"internal/place/decisive": {"internal/base/atomicfile", "internal/base/fault"},
-	"internal/place/lease":    {"internal/base/fault"},
+	"internal/place/lease":    {"internal/base/fault", "internal/base/wake"},
 	"internal/place/podhost": {
-		"internal/base/fault", "internal/base/rpc",
+		"internal/base/fault", "internal/base/rpc", "internal/base/wake",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/session", "internal/session/home",
 		"internal/place/provider", "internal/place/provider/local", "internal/place/provider/procname",
@@ -364,7 +364,7 @@ var allowed = map[string][]string{
 	"internal/place/provider/boxed":    {"internal/base/fault", "internal/place/provider", "internal/place/provider/native"},
 	"internal/place/provider/children": {},
 	"internal/place/provider/container": {
-		"internal/base/fault", "internal/base/ident",
+		"internal/base/fault", "internal/base/ident", "internal/base/wake",
 		"internal/session", "internal/session/home",
 		"internal/place/provider", "internal/place/provider/native", "internal/place/workspace",
 	},
@@ -376,7 +376,7 @@ var allowed = map[string][]string{
 	},
 	"internal/place/provider/inherit": {},
 	"internal/place/provider/kubernetes": {
-		"internal/base/fault", "internal/base/rpc",
+		"internal/base/fault", "internal/base/rpc", "internal/base/wake",
 		"internal/screen/eventlog",
 		"internal/session", "internal/session/home",
 		"internal/place/podhost", "internal/place/provider", "internal/place/provider/inherit", "internal/place/provider/local", "internal/place/provider/native",
@@ -400,12 +400,12 @@ var allowed = map[string][]string{
 		"internal/place/provider/subprocess/shim",
 	},
 	"internal/place/provider/subprocess/shim": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc", "internal/base/wake",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/place/provider", "internal/place/provider/procname",
 	},
 	"internal/place/provider/tmux": {
-		"internal/base/fault", "internal/base/filelock",
+		"internal/base/fault", "internal/base/filelock", "internal/base/wake",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/screen/keys", "internal/screen/vt",
 		"internal/place/provider", "internal/place/provider/inherit", "internal/place/provider/local", "internal/place/provider/onpty", "internal/place/provider/procname",
@@ -418,7 +418,7 @@ var allowed = map[string][]string{
 
 	// session
 	"internal/session": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/rpc", "internal/base/wake",
 		"internal/process/pty",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/replay",
 		"internal/session/cell", "internal/session/home", "internal/session/wire",
@@ -431,7 +431,7 @@ var allowed = map[string][]string{
 		"internal/session/attention",
 	},
 	"internal/session/host": {
-		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/poll", "internal/base/rpc",
+		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/poll", "internal/base/rpc", "internal/base/wake",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/vt",
 		"internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/wire",
@@ -465,7 +465,7 @@ var allowed = map[string][]string{
 	"internal/process":           {},
 	"internal/process/git":       {"internal/base/atomicfile", "internal/base/fault", "internal/process/supervise"},
 	"internal/process/pty":       {"internal/base/fault"},
-	"internal/process/supervise": {"internal/base/fault", "internal/process/pty"},
+	"internal/process/supervise": {"internal/base/fault", "internal/base/wake", "internal/process/pty"},
 
 	// base
 	"internal/base":             {},
@@ -481,6 +481,7 @@ var allowed = map[string][]string{
 	"internal/base/plainjson":   {},
 	"internal/base/poll":        {},
 	"internal/base/rpc":         {"internal/base/fault"},
+	"internal/base/wake":        {},
 
 	// testkit
 	"internal/testkit":                         {},

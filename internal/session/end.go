@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/process/pty"
 	"den/internal/session/home"
 	"den/internal/session/wire"
@@ -54,18 +55,9 @@ func (s *Session) askToEnd(ctx context.Context, grace time.Duration) (killed wir
 		if fault.KindOf(err) != fault.Busy || time.Since(begun) > upgradeLimit {
 			return killed, err
 		}
-		if err := pause(ctx, upgradeRetry); err != nil {
+		if err := wake.Pause(ctx, upgradeRetry); err != nil {
 			return killed, err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
 	}
 }
 
@@ -110,7 +102,7 @@ func (s *Session) Upgrade(ctx context.Context, binary string) (Upgraded, error) 
 		if err != nil && limited.Err() == nil && fault.KindOf(err) != fault.Unreachable {
 			return Upgraded{}, err
 		}
-		if pause(limited, upgradeRetry) == nil {
+		if wake.Pause(limited, upgradeRetry) == nil {
 			continue
 		}
 		if ctx.Err() != nil {

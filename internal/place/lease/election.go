@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 
 	coordination "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -64,7 +65,7 @@ func (e *Election) Win(ctx context.Context) error {
 			told = err.Error()
 			log.Printf("%v; it is tried again", err)
 		}
-		if !pause(ctx, Retry) {
+		if wake.Pause(ctx, Retry) != nil {
 			return ctx.Err()
 		}
 	}
@@ -79,7 +80,7 @@ func (e *Election) Hold(ctx context.Context) error {
 		if left <= 0 {
 			return fault.Errorf(fault.Unreachable, "the lease could not be renewed for %v: %w", RenewLimit, failed)
 		}
-		if !pause(ctx, min(left, Retry)) {
+		if wake.Pause(ctx, min(left, Retry)) != nil {
 			return nil
 		}
 		limited, cancel := context.WithDeadline(ctx, e.renewed.Add(RenewLimit))
@@ -164,16 +165,6 @@ func duration(l *coordination.Lease) time.Duration {
 		return Duration
 	}
 	return time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
-}
-
-// pause reports false if the context ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // Lease is one of a cluster.

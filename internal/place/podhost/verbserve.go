@@ -16,6 +16,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/base/wake"
 	"den/internal/process/pty"
 
 	"github.com/hashicorp/yamux"
@@ -230,12 +231,7 @@ func (v *verb) obey(in io.Reader) {
 }
 
 func (v *verb) hasEnded() bool {
-	select {
-	case <-v.ended:
-		return true
-	default:
-		return false
-	}
+	return wake.IsClosed(v.ended)
 }
 
 // leave ends a verb whose caller is gone.
@@ -273,7 +269,7 @@ func RunVerb(ctx context.Context, conn net.Conn, v VerbStart, s VerbStreams) (in
 		return 0, broke(err)
 	}
 	sending, stop := context.WithCancel(ctx)
-	want := make(chan struct{}, 1) // the second has nothing new to say
+	want := wake.New() // the second has nothing new to say
 	if v.Terminal != nil {
 		want <- struct{}{}
 	}
@@ -295,10 +291,7 @@ func RunVerb(ctx context.Context, conn net.Conn, v VerbStart, s VerbStreams) (in
 		}
 		switch kind {
 		case frameWant:
-			select {
-			case want <- struct{}{}:
-			default:
-			}
+			want.Set()
 		case frameOut:
 			_, err = s.Out.Write(data)
 		case frameErr:

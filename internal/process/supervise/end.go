@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/process/pty"
 
 	"golang.org/x/sys/unix"
@@ -66,12 +67,7 @@ func (t *Tree) hurry() {
 }
 
 func (t *Tree) isHurried() bool {
-	select {
-	case <-t.hurried:
-		return true
-	default:
-		return false
-	}
+	return wake.IsClosed(t.hurried)
 }
 
 // kill does not ask. Each round signals what is there by then: a process may

@@ -4,6 +4,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"den/internal/base/wake"
 )
 
 // deletedCheck is how often an idle process looks whether it is over.
@@ -13,19 +15,16 @@ const deletedCheck = 10 * time.Minute
 // for Rest.
 type Activity struct {
 	count atomic.Uint64
-	news  chan struct{} // one token: something happened
+	news  wake.Signal // one token: something happened
 }
 
 // NewActivity returns one without any.
-func NewActivity() *Activity { return &Activity{news: make(chan struct{}, 1)} }
+func NewActivity() *Activity { return &Activity{news: wake.New()} }
 
 // Note tells that something happens, which needs memory.
 func (a *Activity) Note() {
 	a.count.Add(1)
-	select {
-	case a.news <- struct{}{}:
-	default: // the token lies there already
-	}
+	a.news.Set()
 }
 
 // Rest gives memory back to the system whenever nothing has happened for a

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/process/pty"
 )
 
@@ -73,10 +74,8 @@ func Sweep(ctx context.Context, mark string) (killed int, err error) {
 			}
 			continue
 		}
-		select {
-		case <-ctx.Done():
-			return len(seen), fault.Errorf(fault.KindOf(ctx.Err()), "kill processes %v: %w", left, ctx.Err())
-		case <-time.After(time.Millisecond):
+		if err := wake.Pause(ctx, time.Millisecond); err != nil {
+			return len(seen), fault.Errorf(fault.KindOf(err), "kill processes %v: %w", left, err)
 		}
 	}
 }

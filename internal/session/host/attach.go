@@ -7,6 +7,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/base/wake"
 	"den/internal/session/home"
 	"den/internal/session/wire"
 )
@@ -110,7 +111,7 @@ func (h *Host) attach(ctx context.Context, c *rpc.Call) (any, error) {
 	}
 	h.core.follow(f)
 	defer h.core.unfollow(f)
-	f.poke() // the first paint
+	f.wake.Set() // the first paint
 	inputs, more, upgrading := 0, c.More, h.upgrading
 	for {
 		select {
@@ -212,12 +213,12 @@ type follower struct {
 	pending []byte
 	seq     uint64
 	repaint bool
-	last    *wire.Frame   // or nil: the stream goes on
-	wake    chan struct{} // room for one token
+	last    *wire.Frame // or nil: the stream goes on
+	wake    wake.Signal // there is something to take
 }
 
 func newFollower() *follower {
-	return &follower{repaint: true, wake: make(chan struct{}, 1)}
+	return &follower{repaint: true, wake: wake.New()}
 }
 
 func (f *follower) push(chunk []byte, seq uint64) {
@@ -231,7 +232,7 @@ func (f *follower) push(chunk []byte, seq uint64) {
 			f.pending = append(f.pending, chunk...)
 		}
 	}
-	f.poke()
+	f.wake.Set()
 }
 
 // markRepaint makes the whole screen the next frame.
@@ -239,7 +240,7 @@ func (f *follower) markRepaint() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.repaint, f.pending = true, nil
-	f.poke()
+	f.wake.Set()
 }
 
 // end makes frame the last of the stream.
@@ -249,14 +250,7 @@ func (f *follower) end(frame wire.Frame) {
 	if f.last == nil {
 		f.last = &frame
 	}
-	f.poke()
-}
-
-func (f *follower) poke() {
-	select {
-	case f.wake <- struct{}{}:
-	default: // a token lies there already
-	}
+	f.wake.Set()
 }
 
 // take returns the next frames, in order. A repaint is made under the core's

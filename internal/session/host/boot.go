@@ -17,6 +17,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/ident"
 	"den/internal/base/rpc"
+	"den/internal/base/wake"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
 	"den/internal/screen/eventlog"
@@ -187,8 +188,8 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 	}
 	c := &core{
 		clock: clock, term: term,
-		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{}, logNews: map[chan struct{}]struct{}{},
-		active: make(chan struct{}, 1), moved: make(chan struct{}, 1), paused: make(chan struct{}, 1), held: make(chan struct{}, 1), editor: cell.EditorOf(m.Command[0]),
+		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{}, logNews: map[wake.Signal]struct{}{},
+		active: wake.New(), moved: wake.New(), paused: wake.New(), held: wake.New(), editor: cell.EditorOf(m.Command[0]),
 	}
 	w, err := eventlog.Create(h.dir.Log(), eventlog.Options{
 		Header:     eventlog.Header{Cols: m.Cols, Rows: m.Rows, Term: m.Term, Title: m.Name, Command: strings.Join(m.Command, " ")},
@@ -224,7 +225,7 @@ func (h *Host) adopt(pid int) {
 	h.input = newInputQueue(h.tty)
 	h.tty.SetRoot(pid, os.Getpid())
 	h.cells = &cells{
-		h: h, store: cell.Store{Dir: h.dir.Cells()}, interrupting: make(chan struct{}, 1),
+		h: h, store: cell.Store{Dir: h.dir.Cells()}, interrupting: wake.New(),
 		program: cell.Program{KeepsRefused: cell.KeepsRefused(h.record.Command[0])},
 	}
 	if p := h.record.Prompt; filepath.IsAbs(p) { // 'den new' made it so

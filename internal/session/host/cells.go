@@ -13,6 +13,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
+	"den/internal/base/wake"
 	"den/internal/screen/eventlog"
 	"den/internal/session/cell"
 	"den/internal/session/home"
@@ -50,7 +51,7 @@ type running struct {
 	journal  *cell.Journal
 	patience *time.Timer   // or nil: tells when a fired cell is late
 	changed  chan struct{} // closed, and replaced, when the record changes
-	released chan struct{} // set once; room for one token: somebody gives the session back
+	released wake.Signal   // set once: somebody gives the session back
 }
 
 // run sends code to the program and waits until the cell ends, the program
@@ -99,8 +100,8 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	now := time.Now()
 	id = ident.New(now)
 	r = &running{
-		cells: cs, id: id, changed: make(chan struct{}), released: make(chan struct{}, 1), state: cell.Begin(req.Code, cs.learned),
-		turn: &cellTurn{sink: cell.NewSink(cs.store.OutputPath(id)), moved: make(chan struct{}, 1)},
+		cells: cs, id: id, changed: make(chan struct{}), released: wake.New(), state: cell.Begin(req.Code, cs.learned),
+		turn: &cellTurn{sink: cell.NewSink(cs.store.OutputPath(id)), moved: wake.New()},
 		life: cellLife{Begun: cs.h.core.clock(), Record: cell.Record{
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		}},

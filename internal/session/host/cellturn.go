@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"den/internal/base/wake"
 	"den/internal/screen"
 	"den/internal/screen/vt"
 	"den/internal/session/cell"
@@ -18,7 +19,7 @@ type cellTurn struct {
 	hook *hook           // or nil
 	// prompt is the program's, if the cell's end is told by no marks; or "".
 	prompt string
-	moved  chan struct{} // room for one token: there was output
+	moved  wake.Signal // there was output
 }
 
 // turnState is the state of a cellTurn that survives an upgrade.
@@ -58,15 +59,7 @@ func (c *core) feedLocked(chunk []byte) {
 		c.marksLocked()
 		c.cell.follow(c.term)
 	}
-	c.cell.poke()
-}
-
-// poke wakes the cell's goroutine.
-func (t *cellTurn) poke() {
-	select {
-	case t.moved <- struct{}{}:
-	default: // a token lies there already
-	}
+	c.cell.moved.Set()
 }
 
 // partLen returns the length of the next part. A part ends after a sequence

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"den/internal/base/wake"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
@@ -31,8 +32,8 @@ type core struct {
 	lastCheck time.Duration // when the waiters were last checked
 	checkDue  bool          // a check is scheduled
 	followers map[*follower]struct{}
-	logNews   map[chan struct{}]struct{} // room for one token each: the log has grown, or is over
-	logsRead  chan struct{}              // closed when the last log stream has ended; or nil
+	logNews   map[wake.Signal]struct{} // the log has grown, or is over
+	logsRead  chan struct{}            // closed when the last log stream has ended; or nil
 	shell     cell.ShellMarks
 	progress  eventlog.TerminalWork // reported last
 	cell      *cellTurn             // or nil while no cell runs
@@ -42,10 +43,10 @@ type core struct {
 	outdated    int         // bytes of replies in the emulator's outbox whose asker is gone
 	ended       *wire.Exit  // or nil while the program runs
 
-	active chan struct{} // set once; room for one token: something happened
-	moved  chan struct{} // set once; room for one token: something was printed or typed, or resized
-	paused chan struct{} // set once; room for one token: the log cannot be written
-	held   chan struct{} // set once; room for one token: replies are held back
+	active wake.Signal // set once: something happened
+	moved  wake.Signal // set once: something was printed or typed, or resized
+	paused wake.Signal // set once: the log cannot be written
+	held   wake.Signal // set once: replies are held back
 }
 
 // coreState is the state of core, apart from log and screen, that survives an
@@ -170,10 +171,7 @@ func (c *core) rotateLocked() {
 
 func (c *core) pausedBy(err error) {
 	log.Printf("recording paused: %v", err)
-	select {
-	case c.paused <- struct{}{}:
-	default: // a token lies there already
-	}
+	c.paused.Set()
 }
 
 // retryLog tries to resume recording. It reports whether another try is
@@ -194,18 +192,12 @@ func (c *core) retryLog() bool {
 func (c *core) happenedLocked() {
 	c.Activity++
 	c.noteActivity()
-	select {
-	case c.moved <- struct{}{}:
-	default: // a token lies there already
-	}
+	c.moved.Set()
 }
 
 // noteActivity wakes the goroutine that returns memory once the host is idle.
 func (c *core) noteActivity() {
-	select {
-	case c.active <- struct{}{}:
-	default: // a token lies there already
-	}
+	c.active.Set()
 }
 
 // lastActivity counts the program's output and input so far.

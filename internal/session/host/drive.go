@@ -13,14 +13,14 @@ func (r *running) drive() {
 	check := h.newReadyCheck()
 	pause := time.NewTimer(lastProbePause)
 	defer pause.Stop()
-	r.turn.poke() // the first look is now
+	r.turn.moved.Set() // the first look is now
 	probed := h.core.clock() - time.Second
 	var short time.Duration // how long to nap before the next look
 	for {
 		if short > 0 {
 			nap(short)
 			short = 0
-			r.turn.poke()
+			r.turn.moved.Set()
 		}
 		var hookEnded, exited bool
 		select {

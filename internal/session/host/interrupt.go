@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/session/cell"
 	"den/internal/session/wire"
 )
@@ -78,7 +79,7 @@ func (r *running) markPressed() (sent bool) {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
 	r.life.Pressed = true
-	r.turn.poke()
+	r.turn.moved.Set()
 	return r.life.Sent
 }
 
@@ -95,7 +96,7 @@ func (cs *cells) press(r *running) (over bool, err error) {
 	}
 	if r != nil {
 		r.life.Interrupted = true
-		r.turn.poke()
+		r.turn.moved.Set()
 	}
 	return false, nil
 }
@@ -125,9 +126,7 @@ func (cs *cells) awaitRest(ctx context.Context, d time.Duration) {
 	defer cancel()
 	check := cs.h.newReadyCheck()
 	for !check.seen(cs.h.core.lastActivity()) {
-		select {
-		case <-time.After(check.backoff()):
-		case <-ctx.Done():
+		if wake.Pause(ctx, check.backoff()) != nil {
 			return
 		}
 	}
@@ -140,10 +139,7 @@ func (cs *cells) release(ctx context.Context) (wire.Released, error) {
 	if r == nil {
 		return wire.Released{}, fault.Errorf(fault.NotFound, "there is no active cell to release")
 	}
-	select {
-	case r.released <- struct{}{}:
-	default: // somebody else releases it
-	}
+	r.released.Set()
 	if _, err := r.await(ctx, 0, false); err != nil {
 		return wire.Released{}, err
 	}

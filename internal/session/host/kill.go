@@ -8,6 +8,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
+	"den/internal/base/wake"
 	"den/internal/process/supervise"
 	"den/internal/session/home"
 	"den/internal/session/wire"
@@ -73,12 +74,7 @@ func (h *Host) beginKill() error {
 }
 
 func (h *Host) isKilled() bool {
-	select {
-	case <-h.killing:
-		return true
-	default:
-		return false
-	}
+	return wake.IsClosed(h.killing)
 }
 
 // restAfter is how long a session must be idle before its host returns memory.

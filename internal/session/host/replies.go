@@ -134,10 +134,7 @@ func (h *Host) settleReplies() (settled bool) {
 			return true
 		}
 	}
-	select {
-	case c.held <- struct{}{}:
-	default: // a token lies there already
-	}
+	c.held.Set()
 	return false
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
 	"den/internal/screen/eventlog"
@@ -89,12 +90,7 @@ func (h *Host) requestUpgrade(u wire.Upgrade) (wire.Upgraded, error) {
 }
 
 func (h *Host) isUpgrading() bool {
-	select {
-	case <-h.upgrading:
-		return true
-	default:
-		return false
-	}
+	return wake.IsClosed(h.upgrading)
 }
 
 // cancelUpgrade reverts an upgrade that has begun, because the new binary could
@@ -382,11 +378,11 @@ func (cs *cells) restore(s cellsState) error {
 	if err != nil {
 		return err
 	}
-	turn := &cellTurn{turnState: a.turnState, sink: sink, moved: make(chan struct{}, 1)}
+	turn := &cellTurn{turnState: a.turnState, sink: sink, moved: wake.New()}
 	if a.Take != nil {
 		turn.take = cell.ResumeCollector(sink, *a.Take)
 	}
-	cs.active = &running{cells: cs, id: id, turn: turn, state: a.State, life: a.cellLife, journal: journal, changed: make(chan struct{}), released: make(chan struct{}, 1)}
+	cs.active = &running{cells: cs, id: id, turn: turn, state: a.State, life: a.cellLife, journal: journal, changed: make(chan struct{}), released: wake.New()}
 	return nil
 }
 

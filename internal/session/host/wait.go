@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"den/internal/base/wake"
 	"den/internal/screen"
 	"den/internal/screen/vt"
 	"den/internal/session/wire"
@@ -23,7 +24,7 @@ type waiter struct {
 	wire.Wait
 	matcher *screen.Matcher
 	begun   time.Duration
-	notify  chan struct{} // room for one token: check again
+	notify  wake.Signal // check again
 
 	// guarded by core.mu
 	text      string        // canonical, at the last check
@@ -40,7 +41,7 @@ func newWaiter(w wire.Wait, now time.Duration) (*waiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &waiter{Wait: w, matcher: m, begun: now, notify: make(chan struct{}, 1)}, nil
+	return &waiter{Wait: w, matcher: m, begun: now, notify: wake.New()}, nil
 }
 
 // view is the screen in one turn.
@@ -97,48 +98,26 @@ func (w *waiter) evaluate(v *view) {
 	if len(w.unmet) == 0 && !w.Ready {
 		w.finish(v, wire.WaitMatched)
 	}
-	select {
-	case w.notify <- struct{}{}:
-	default: // a token lies there already
-	}
+	w.notify.Set()
 }
 
 // check returns the names of the conditions that do not hold.
-func (w *waiter) check(v *view) (unmet []string) {
+func (w *waiter) check(v *view) []string {
 	c := v.c
-	fail := func(ok bool, name string) {
-		if !ok {
-			unmet = append(unmet, name)
-		}
-	}
-	ended := c.ended != nil
 	if left := c.frameLeftLocked(); left > 0 {
 		w.recheck = left
 		return []string{"end of a synchronised update"}
 	}
-	if w.Exit {
-		fail(ended, "exit")
-	}
-	if w.After > 0 && !(w.Exit && ended) {
-		fail(c.OutputSeq > w.After, "output after the baseline")
-	}
-	w.found, unmet = w.matcher.Match(&v.View, unmet)
-	switch {
-	case w.Idle > 0 && ended:
-		fail(false, wire.UnprovenIdle)
-	case w.Idle > 0:
-		fail(w.quietFor(v, w.Idle, max(c.LastOutput, c.LastInput)), "idle")
-	}
-	switch {
-	case w.Stable > 0 && ended:
-		fail(false, wire.UnprovenStable)
-	case w.Stable > 0:
-		fail(w.quietFor(v, w.Stable, w.standsSince(v)), "stable")
-	}
-	if w.Ready && ended {
-		fail(false, "ready") // no program is left to wait for input
-	}
-	return unmet
+	return w.Unmet(wire.Moment{
+		Ended: c.ended != nil,
+		Wrote: func(after uint64) bool { return c.OutputSeq > after },
+		Screen: func(unmet []string) []string {
+			w.found, unmet = w.matcher.Match(&v.View, unmet)
+			return unmet
+		},
+		Idle:   func(d time.Duration) bool { return w.quietFor(v, d, max(c.LastOutput, c.LastInput)) },
+		Stable: func(d time.Duration) bool { return w.quietFor(v, d, w.standsSince(v)) },
+	})
 }
 
 // standsSince returns when the visible text last changed. Before the waiter's
@@ -285,10 +264,7 @@ func (h *Host) confirm(w *waiter, activity uint64) bool {
 	}
 	c.restedLocked(canonical)
 	w.finish(v, wire.WaitMatched)
-	select {
-	case w.notify <- struct{}{}:
-	default: // a token lies there already
-	}
+	w.notify.Set()
 	return true
 }
 

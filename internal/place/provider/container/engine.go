@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -216,13 +217,8 @@ const (
 func RetryWhileRemoving(ctx context.Context, ask func() error) error {
 	for end := time.Now().Add(listLimit); ; {
 		err := ask()
-		if err == nil || !removing(err) || time.Now().After(end) {
+		if err == nil || !removing(err) || time.Now().After(end) || wake.Pause(ctx, listPause) != nil {
 			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(listPause):
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/provider"
 	"den/internal/session/home"
 
@@ -116,10 +117,8 @@ func (p *Provider) remove(ctx context.Context, container string) error {
 		if client.IsErrConnectionFailed(err) || time.Since(begun) > removeLimit {
 			return engineError("remove container "+container, err)
 		}
-		select {
-		case <-time.After(removePause):
-		case <-ctx.Done():
-			return engineError("remove container "+container, ctx.Err())
+		if err := wake.Pause(ctx, removePause); err != nil {
+			return engineError("remove container "+container, err)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/podhost"
 
 	"github.com/hashicorp/yamux"
@@ -271,9 +272,7 @@ func (p *Provider) Relay(ctx context.Context, name string, serve func(net.Conn),
 			told = text
 			trouble(fmt.Errorf("the agent does not reach its harness from its pod: %w", err))
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if wake.Pause(ctx, pause) != nil {
 			return
 		}
 	}

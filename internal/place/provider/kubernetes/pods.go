@@ -2,10 +2,12 @@ package kubernetes
 
 import (
 	"context"
+	"sync"
+
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/provider"
 	"den/internal/session/home"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -171,13 +173,10 @@ func (p *Provider) await(ctx context.Context, pod string, check func(*corev1.Pod
 	if err := p.watched(ctx); err != nil {
 		return err
 	}
-	changed := make(chan struct{}, 1) // full: a change waits to be looked at already
+	changed := wake.New() // full: a change waits to be looked at already
 	defer p.pods.subscribe(func(was, is *corev1.Pod) {
 		if is != nil && is.Name == pod || was != nil && was.Name == pod {
-			select {
-			case changed <- struct{}{}:
-			default:
-			}
+			changed.Set()
 		}
 	})()
 	now, err := p.client.get(ctx, pod)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/podhost"
 	"den/internal/place/provider"
 
@@ -174,7 +175,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 	if err := p.watched(ctx); err != nil {
 		return nil, err
 	}
-	w := &watch{p: p, begun: map[types.UID]bool{}, over: map[types.UID]bool{}, news: make(chan struct{}, 1)}
+	w := &watch{p: p, begun: map[types.UID]bool{}, over: map[types.UID]bool{}, news: wake.New()}
 	cancel := p.pods.subscribe(w.take)
 	w.mu.Lock()
 	w.telling = true // what there was is not told
@@ -194,7 +195,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 // watch is one call of Watch.
 type watch struct {
 	p    *Provider
-	news chan struct{} // full: there is something in the queue
+	news wake.Signal // full: there is something in the queue
 
 	mu      sync.Mutex // guards the fields below
 	telling bool
@@ -234,10 +235,7 @@ func (w *watch) addLocked(name string, change provider.Change) {
 		return
 	}
 	w.queue.Add(provider.Event{Name: name, Change: change})
-	select {
-	case w.news <- struct{}{}:
-	default:
-	}
+	w.news.Set()
 }
 
 func (w *watch) run(ctx context.Context, out chan<- provider.Event) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/podhost"
 	"den/internal/place/provider"
 	"den/internal/place/provider/native"
@@ -343,9 +344,7 @@ func (p *Provider) awaitDen(ctx context.Context, pod *corev1.Pod) error {
 		if now := p.pods.get(pod.Name); now != nil && now.UID == pod.UID && stateOf(now).over() {
 			return p.explain(ctx, now, fault.Errorf(fault.Internal, "pod %s ended before its session began: %w", pod.Name, err))
 		}
-		select {
-		case <-time.After(denPause):
-		case <-ctx.Done():
+		if wake.Pause(ctx, denPause) != nil {
 			return fault.Errorf(fault.Timeout, "den in pod %s does not answer: %w", pod.Name, err)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"den/internal/base/wake"
 )
 
 // errLost means that the client ended: the server went, or somebody killed it.
@@ -59,7 +61,7 @@ type question struct {
 
 // connect starts a client and waits until it stands in the keeper's session.
 func (p *Provider) connect(ctx context.Context, notify func(string)) (*client, error) {
-	c := &client{notify: notify, joined: make(chan struct{}), ended: make(chan struct{}), turn: make(chan struct{}, 1)}
+	c := &client{notify: notify, joined: make(chan struct{}), ended: make(chan struct{}), turn: wake.New()}
 	c.turn <- struct{}{}
 	c.cmd = p.tmux("-N", "-C", "attach-session", "-f", "no-output,ignore-size", "-t", "="+keeper)
 	c.cmd.SysProcAttr = childAttr()
@@ -284,12 +286,7 @@ func (c *client) close() {
 }
 
 func (c *client) alive() bool {
-	select {
-	case <-c.ended:
-		return false
-	default:
-		return true
-	}
+	return !wake.IsClosed(c.ended)
 }
 
 // refusal is tmux's word on a command that it did not carry out. The server

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/provider"
 	"den/internal/place/provider/inherit"
 )
@@ -139,10 +140,8 @@ func (p *Provider) awaitCommand(ctx context.Context, name string, made *pane) er
 		if made.ended() || startedWith(made.pid, markKey+"="+p.markOf(name, made.start)) {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("start session '%s': %w", name, ctx.Err())
-		case <-time.After(200 * time.Microsecond):
+		if err := wake.Pause(ctx, 200*time.Microsecond); err != nil {
+			return fmt.Errorf("start session '%s': %w", name, err)
 		}
 		if processRuns(made.pid) {
 			continue

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/provider"
 	"den/internal/process/supervise"
 )
@@ -69,7 +70,7 @@ func (p *Provider) awaitDeath(ctx context.Context, name string, one *pane) (*pan
 		}
 		one = now
 		if !one.ended() {
-			if err := pause(ctx, pollPause); err != nil {
+			if err := wake.Pause(ctx, pollPause); err != nil {
 				return nil, err
 			}
 		}
@@ -132,7 +133,7 @@ func sweep(ctx context.Context, processes func() ([]process, error), limit, roun
 		}
 		until := time.Now().Add(round)
 		for anyLives(all) && time.Now().Before(until) {
-			if err := pause(ctx, pollPause); err != nil {
+			if err := wake.Pause(ctx, pollPause); err != nil {
 				return false, err
 			}
 		}
@@ -158,16 +159,4 @@ func numbers(all []process) []int {
 		pids = append(pids, pr.pid)
 	}
 	return pids
-}
-
-// pause waits a little before the next look.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

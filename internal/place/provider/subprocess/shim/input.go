@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +26,7 @@ func CheckSize(n int) error {
 // input passes text to the command, one piece after the other.
 type input struct {
 	pipe *os.File
-	wake chan struct{} // one token: look again
+	wake wake.Signal // one token: look again
 
 	mu     sync.Mutex // guards the fields below
 	queue  [][]byte   // the first is being written
@@ -34,7 +35,7 @@ type input struct {
 }
 
 func newInput(pipe *os.File) *input {
-	return &input{pipe: pipe, wake: make(chan struct{}, 1)}
+	return &input{pipe: pipe, wake: wake.New()}
 }
 
 // put queues one piece: all of it or nothing.
@@ -52,10 +53,7 @@ func (q *input) put(piece []byte) error {
 	}
 	q.queue = append(q.queue, piece)
 	q.size += len(piece)
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
+	q.wake.Set()
 	return nil
 }
 
