@@ -3,8 +3,9 @@
 package wire
 
 import (
-	"den/internal/screen"
 	"time"
+
+	"den/internal/screen"
 )
 
 // Version is the protocol spoken by this build. It changes when an old peer
@@ -132,63 +133,6 @@ type Mark struct {
 type Seq struct {
 	Seq uint64 `json:"seq"`
 }
-
-// Wait holds the conditions that must all be true of one screen.
-type Wait struct {
-	Text    *string       `json:"text,omitempty"`
-	Regex   *string       `json:"regex,omitempty"`
-	Gone    *string       `json:"gone,omitempty"`
-	Cursor  *screen.Point `json:"cursor,omitempty"`
-	Stable  time.Duration `json:"stable_ns,omitempty"`
-	Idle    time.Duration `json:"idle_ns,omitempty"`
-	Ready   bool          `json:"ready,omitempty"`
-	Changed *string       `json:"changed,omitempty"` // a screen hash
-	Exit    bool          `json:"exit,omitempty"`
-
-	// After is the baseline: only a screen that shows output of a later event
-	// counts, and Text and Regex match only what such an event wrote.
-	After   uint64        `json:"after,omitempty"`
-	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: no end
-}
-
-// Conditions returns those that the screen alone decides.
-func (w Wait) Conditions() screen.Conditions {
-	return screen.Conditions{Text: w.Text, Regex: w.Regex, Gone: w.Gone, Changed: w.Changed, Cursor: w.Cursor, After: w.After}
-}
-
-// WaitResult says what a wait saw last.
-type WaitResult struct {
-	Status     string `json:"status"` // WaitMatched, WaitTimeout, WaitEnded or WaitUpgrade
-	Matched    bool   `json:"matched"`
-	Text       string `json:"text,omitempty"` // what matched --text or --regex
-	Seq        uint64 `json:"seq"`
-	ScreenHash string `json:"screen_hash"`
-	ElapsedMS  int64  `json:"elapsed_ms"`
-	ExitCode   *int   `json:"exit_code,omitempty"`
-	ExitSignal string `json:"exit_signal,omitempty"`
-
-	// Unmet names the conditions that were false at the end, and LastLines is
-	// the bottom of the screen then: what a caller needs to see why.
-	Unmet     []string `json:"unmet,omitempty"`
-	LastLines []string `json:"last_lines,omitempty"`
-}
-
-// What a session that is over cannot show, in Unmet.
-const (
-	UnprovenStable = "stable (a session that is over cannot prove it)"
-	UnprovenIdle   = "idle (a session that is over cannot prove it)"
-)
-
-// The values of WaitResult.Status.
-const (
-	WaitMatched = "matched"
-	WaitTimeout = "timeout"
-	// WaitEnded: the session is over, so the condition can no longer come.
-	WaitEnded = "ended"
-	// WaitUpgrade never reaches a user: the host replaces its own binary, and
-	// the client asks the new one for what is left of the wait.
-	WaitUpgrade = "upgrade"
-)
 
 // SnapshotRequest asks for the screen.
 type SnapshotRequest struct {
