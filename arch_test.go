@@ -465,7 +465,7 @@ var allowed = map[string][]string{
 	"internal/process":           {},
 	"internal/process/git":       {"internal/base/atomicfile", "internal/base/fault", "internal/process/supervise"},
 	"internal/process/pty":       {"internal/base/fault"},
-	"internal/process/supervise": {"internal/base/fault", "internal/base/wake", "internal/process/pty"},
+	"internal/process/supervise": {"internal/base/fault", "internal/base/filelock", "internal/base/wake", "internal/process/pty"},
 
 	// base
 	"internal/base":             {},

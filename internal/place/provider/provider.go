@@ -160,6 +160,25 @@ type Terminal struct {
 // Size is that of a terminal.
 type Size struct{ Cols, Rows int }
 
+// CheckText refuses what a paste would not bring to the byte, or what would act as
+// keys: an escape could end the paste and type on. At most so many bytes fit.
+func CheckText(text string, most int) error {
+	switch {
+	case text == "":
+		return fault.Errorf(fault.Usage, "nudge: the text is empty")
+	case len(text) > most:
+		return fault.Errorf(fault.Usage, "nudge: %d bytes are too many, %d fit", len(text), most)
+	case !utf8.ValidString(text):
+		return fault.Errorf(fault.Usage, "nudge: the text is not UTF-8")
+	}
+	for _, r := range text {
+		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f && r <= 0x9f {
+			return fault.Hintf(fault.Errorf(fault.Usage, "nudge: the text has the control character %U", r), "press keys with SendKeys; leave colours out of text")
+		}
+	}
+	return nil
+}
+
 // Where a session's start or a person's terminal names no size.
 const (
 	DefaultCols = 120

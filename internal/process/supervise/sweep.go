@@ -93,24 +93,25 @@ func killMarked(pid int, mark string) {
 	}
 }
 
-// sharedScan lets callers share an expensive scan: those that arrive during
+// SharedScan lets callers share an expensive scan: those that arrive during
 // one share the next. Otherwise ending many sessions at once would scan all
 // processes for each. A result is never older than the call.
-type sharedScan struct {
-	scan func() []int
+type SharedScan[T any] struct {
+	Scan func() T
 
 	scanning sync.Mutex // held during a scan
 
-	mu   sync.Mutex // guards the field below
-	next *oneScan   // the scan that has not begun, or nil
+	mu   sync.Mutex  // guards the field below
+	next *oneScan[T] // the scan that has not begun, or nil
 }
 
-type oneScan struct {
+type oneScan[T any] struct {
 	once  sync.Once
-	found []int
+	found T
 }
 
-func (s *sharedScan) find() []int {
+// Find returns what a scan has found.
+func (s *SharedScan[T]) Find() T {
 	one := s.join()
 	one.once.Do(func() {
 		s.scanning.Lock()
@@ -118,17 +119,17 @@ func (s *sharedScan) find() []int {
 		s.mu.Lock()
 		s.next = nil // who comes from here on needs a younger scan
 		s.mu.Unlock()
-		one.found = s.scan()
+		one.found = s.Scan()
 	})
 	return one.found
 }
 
 // join returns the scan that has not begun.
-func (s *sharedScan) join() *oneScan {
+func (s *SharedScan[T]) join() *oneScan[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.next == nil {
-		s.next = &oneScan{}
+		s.next = &oneScan[T]{}
 	}
 	return s.next
 }

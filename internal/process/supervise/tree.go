@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/process/pty"
 
 	"golang.org/x/sys/unix"
@@ -253,7 +254,7 @@ func holdsLock(pid int) bool {
 const transitionLimit = time.Second
 
 // transitions finds the processes that are in transition.
-var transitions = &sharedScan{scan: inTransition}
+var transitions = &SharedScan[[]int]{Scan: inTransition}
 
 // AwaitTransitions waits for the processes of this user that are exiting or
 // executing another program. For that moment nobody can tell whose they are: a
@@ -264,15 +265,13 @@ var transitions = &sharedScan{scan: inTransition}
 // marks before it has to be repeated.
 func AwaitTransitions(ctx context.Context) (some bool) {
 	end := time.Now().Add(transitionLimit)
-	for _, pid := range transitions.find() {
+	for _, pid := range transitions.Find() {
 		for isInTransition(pid) {
 			if !time.Now().Before(end) {
 				return some // it is stuck, or has no arguments: searching again finds no more
 			}
-			select {
-			case <-ctx.Done():
+			if wake.Pause(ctx, 200*time.Microsecond) != nil {
 				return false
-			case <-time.After(200 * time.Microsecond):
 			}
 		}
 		some = true

@@ -189,7 +189,7 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 	c := &core{
 		clock: clock, term: term,
 		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{}, logNews: map[wake.Signal]struct{}{},
-		active: wake.New(), moved: wake.New(), paused: wake.New(), held: wake.New(), editor: cell.EditorOf(m.Command[0]),
+		rest: supervise.NewActivity(), moved: wake.New(), paused: wake.New(), held: wake.New(), editor: cell.EditorOf(m.Command[0]),
 	}
 	w, err := eventlog.Create(h.dir.Log(), eventlog.Options{
 		Header:     eventlog.Header{Cols: m.Cols, Rows: m.Rows, Term: m.Term, Title: m.Name, Command: strings.Join(m.Command, " ")},

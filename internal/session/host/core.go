@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/wake"
+	"den/internal/process/supervise"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
@@ -22,6 +23,7 @@ import (
 // it, except to write the log.
 type core struct {
 	clock func() time.Duration // monotonic, since the session's start
+	rest  *supervise.Activity  // when nothing happens, memory is returned
 
 	mu sync.Mutex // guards the fields below
 	coreState
@@ -43,7 +45,6 @@ type core struct {
 	outdated    int         // bytes of replies in the emulator's outbox whose asker is gone
 	ended       *wire.Exit  // or nil while the program runs
 
-	active wake.Signal // set once: something happened
 	moved  wake.Signal // set once: something was printed or typed, or resized
 	paused wake.Signal // set once: the log cannot be written
 	held   wake.Signal // set once: replies are held back
@@ -191,13 +192,8 @@ func (c *core) retryLog() bool {
 
 func (c *core) happenedLocked() {
 	c.Activity++
-	c.noteActivity()
+	c.rest.Note()
 	c.moved.Set()
-}
-
-// noteActivity wakes the goroutine that returns memory once the host is idle.
-func (c *core) noteActivity() {
-	c.active.Set()
 }
 
 // lastActivity counts the program's output and input so far.

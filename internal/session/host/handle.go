@@ -19,7 +19,7 @@ import (
 
 // handle answers one request.
 func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
-	h.core.noteActivity() // answering needs memory too
+	h.core.rest.Note() // answering needs memory too
 	req := c.Request
 	switch req.Method {
 	case wire.MethodAttach:

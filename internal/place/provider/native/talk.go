@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
@@ -18,6 +17,9 @@ import (
 	"den/internal/session/home"
 	"den/internal/session/wire"
 )
+
+// maxNudge leaves room for how a request is written.
+const maxNudge = rpc.MaxRequest / 2
 
 // Nudge pastes text and presses Enter: one input to the host, so nothing that
 // others send falls in between, and the host gives the program the time to
@@ -40,7 +42,7 @@ func (p *Provider) Type(ctx context.Context, name, text string) error {
 }
 
 func (p *Provider) paste(ctx context.Context, what, name, text string, enter bool) error {
-	if err := checkText(text); err != nil {
+	if err := provider.CheckText(text, maxNudge); err != nil {
 		return err
 	}
 	d, _, err := p.find(name)
@@ -58,7 +60,7 @@ func (p *Provider) paste(ctx context.Context, what, name, text string, enter boo
 func (p *Provider) SendAt(ctx context.Context, name string, at provider.Moment, k provider.Keystrokes) error {
 	in := wire.InputIf{EmptyLine: k.EmptyLine}
 	if k.Text != "" || len(k.Keys) == 0 {
-		if err := checkText(k.Text); err != nil {
+		if err := provider.CheckText(k.Text, maxNudge); err != nil {
 			return err
 		}
 		in.Inputs = append(in.Inputs, wire.Input{Paste: &k.Text})
@@ -102,25 +104,6 @@ func (p *Provider) Input(ctx context.Context, name string) (provider.Input, erro
 		Unread: s.Unread, LineMode: s.LineMode, Echo: s.Echo, CursorRow: s.CursorRow,
 		Unfinished: s.Unfinished, UnfinishedKnown: err == nil, Unsure: s.Unsure,
 	}, err
-}
-
-// checkText refuses what a paste would change: it must come to the byte.
-func checkText(text string) error {
-	if text == "" {
-		return fault.Errorf(fault.Usage, "nudge: the text is empty")
-	}
-	if len(text) > rpc.MaxRequest/2 {
-		return fault.Errorf(fault.Usage, "nudge: %d bytes are too many, %d fit", len(text), rpc.MaxRequest/2)
-	}
-	if !utf8.ValidString(text) {
-		return fault.Errorf(fault.Usage, "nudge: the text is not UTF-8")
-	}
-	for _, r := range text {
-		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f && r <= 0x9f {
-			return fault.Hintf(fault.Errorf(fault.Usage, "nudge: the text has the control character %U", r), "press keys with SendKeys; leave colours out of text")
-		}
-	}
-	return nil
 }
 
 // SendKeys presses chords: all of them, or none where one is unknown.

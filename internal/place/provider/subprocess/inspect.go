@@ -93,33 +93,42 @@ func (p *Provider) IsRunning(_ context.Context, name string) (bool, error) {
 
 // ListRunning returns the running sessions whose names begin with prefix.
 func (p *Provider) ListRunning(ctx context.Context, prefix string) ([]string, error) {
-	started.Reap()
-	entries, err := os.ReadDir(p.root.locks())
-	if err != nil {
-		return nil, fault.Errorf(fault.Storage, "list sessions: %w", err)
-	}
 	var names []string
-	for _, e := range entries {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		l, err := readLock(filepath.Join(p.root.locks(), e.Name()))
-		if err != nil {
-			return nil, err
-		}
-		if !l.held || l.name == "" || !strings.HasPrefix(l.name, prefix) {
-			continue
+	err := p.eachStarted(ctx, prefix, func(l lockState) error {
+		if !l.held {
+			return nil
 		}
 		running, err := p.IsRunning(ctx, l.name)
-		if err != nil {
-			return nil, err
-		}
 		if running {
 			names = append(names, l.name)
 		}
-	}
+		return err
+	})
 	slices.Sort(names)
-	return names, nil
+	return names, err
+}
+
+// eachStarted calls do for each session of this owner that was ever started and
+// whose name begins with prefix, until one fails.
+func (p *Provider) eachStarted(ctx context.Context, prefix string, do func(lockState) error) error {
+	started.Reap()
+	entries, err := os.ReadDir(p.root.locks())
+	if err != nil {
+		return fault.Errorf(fault.Storage, "list sessions: %w", err)
+	}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		l, err := readLock(filepath.Join(p.root.locks(), e.Name()))
+		if err == nil && l.name != "" && strings.HasPrefix(l.name, prefix) {
+			err = do(l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lostExit is how a command ends whose shim was killed: the kernel kills it
@@ -221,31 +230,20 @@ func untilFree(ctx context.Context, path string) error {
 
 // Observe reads the files of all sessions of this owner. No shim is asked.
 func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provider.Observation, error) {
-	started.Reap()
-	entries, err := os.ReadDir(p.root.locks())
-	if err != nil {
-		return nil, fault.Errorf(fault.Storage, "observe sessions: %w", err)
-	}
 	all := map[string]provider.Observation{}
-	for _, e := range entries {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		l, err := readLock(filepath.Join(p.root.locks(), e.Name()))
-		if err != nil {
-			return nil, err
-		}
-		if l.name == "" || !strings.HasPrefix(l.name, prefix) {
-			continue
-		}
+	err := p.eachStarted(ctx, prefix, func(l lockState) error {
 		o, err := p.observation(l.name)
-		if fault.KindOf(err) == fault.NotFound {
-			continue // pruned: the lock stays, to count starts
+		switch {
+		case fault.KindOf(err) == fault.NotFound: // pruned: the lock stays, to count starts
+		case err != nil:
+			return err
+		default:
+			all[l.name] = o
 		}
-		if err != nil {
-			return nil, err
-		}
-		all[l.name] = o
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return all, nil
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // markKey is the variable that every process of a session is started with. By
@@ -103,7 +102,7 @@ func (p *Provider) marked(name string) func() ([]process, error) {
 		prefix += p.tmuxName(name) + "."
 	}
 	return func() ([]process, error) {
-		all, err := p.scans.processes()
+		all, err := p.processes()
 		return belonging(all, 0, func(mark string) bool { return strings.HasPrefix(mark, prefix) }), err
 	}
 }
@@ -115,7 +114,7 @@ func (p *Provider) orphans() ([]process, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := p.scans.processes()
+	all, err := p.processes()
 	for _, pr := range all {
 		if pr.server == p.realm {
 			found = append(found, pr)
@@ -133,7 +132,7 @@ func (p *Provider) processesOf(name string, one *pane) func() ([]process, error)
 	}
 	var known []process // what was the session's once stays so, also without leader and mark
 	return func() ([]process, error) {
-		all, err := p.scans.processes()
+		all, err := p.processes()
 		if leader != 0 && !slices.ContainsFunc(all, func(pr process) bool { return pr.pid == leader && pr.parent == one.server }) {
 			leader = 0
 		}
@@ -148,35 +147,15 @@ func (p *Provider) processesOf(name string, one *pane) func() ([]process, error)
 	}
 }
 
-// scanner lists all processes of this user. Callers that arrive during a scan
-// share the next one, so that fifty sessions that end at once cost a few scans.
-type scanner struct {
-	scanning sync.Mutex // held during a scan
-
-	mu   sync.Mutex // guards the field below
-	next *scan      // the scan that has not begun, or nil
+// listing is the answer of allProcesses.
+type listing struct {
+	all []process
+	err error
 }
 
-type scan struct {
-	once sync.Once
-	all  []process
-	err  error
-}
-
-func (s *scanner) processes() ([]process, error) {
-	s.mu.Lock()
-	if s.next == nil {
-		s.next = &scan{}
-	}
-	l := s.next
-	s.mu.Unlock()
-	l.once.Do(func() {
-		s.scanning.Lock()
-		defer s.scanning.Unlock()
-		s.mu.Lock()
-		s.next = nil // later callers need a newer scan
-		s.mu.Unlock()
-		l.all, l.err = allProcesses()
-	})
+// processes lists the live processes of this user. Fifty sessions that end at
+// once cost a few scans.
+func (p *Provider) processes() ([]process, error) {
+	l := p.scans.Find()
 	return l.all, l.err
 }

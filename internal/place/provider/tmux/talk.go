@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"den/internal/base/fault"
 	"den/internal/base/wake"
@@ -37,7 +36,7 @@ const (
 // Nudge pastes text and presses Enter under the session's lock, which holds
 // across processes. Line ends are pasted as terminals paste them.
 func (p *Provider) Nudge(ctx context.Context, name, text string) error {
-	if err := checkText(text); err != nil {
+	if err := provider.CheckText(text, maxNudge); err != nil {
 		return err
 	}
 	one, lock, err := p.hold(ctx, name)
@@ -59,7 +58,7 @@ func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 
 // Type pastes text and presses no key.
 func (p *Provider) Type(ctx context.Context, name, text string) error {
-	if err := checkText(text); err != nil {
+	if err := provider.CheckText(text, maxNudge); err != nil {
 		return err
 	}
 	one, lock, err := p.hold(ctx, name)
@@ -84,25 +83,6 @@ func halfNudged(name, text string, err error) error {
 		err = fmt.Errorf("%w: %w", err, provider.ErrUnanswered)
 	}
 	return fault.Hintf(fmt.Errorf("nudge session '%s': %s: %w", name, what, err), "press it with SendKeys, or look at the session first")
-}
-
-// checkText refuses what a paste would not bring to the byte, or what would
-// act as keys: an escape could end the paste and type on.
-func checkText(text string) error {
-	switch {
-	case text == "":
-		return fault.Errorf(fault.Usage, "nudge: the text is empty")
-	case len(text) > maxNudge:
-		return fault.Errorf(fault.Usage, "nudge: %d bytes are too many, %d fit", len(text), maxNudge)
-	case !utf8.ValidString(text):
-		return fault.Errorf(fault.Usage, "nudge: the text is not UTF-8")
-	}
-	for _, r := range text {
-		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f && r <= 0x9f {
-			return fault.Hintf(fault.Errorf(fault.Usage, "nudge: the text has the control character %U", r), "press keys with SendKeys; leave colours out of text")
-		}
-	}
-	return nil
 }
 
 // SendKeys presses chords, each as the bytes that the terminal's modes give it.

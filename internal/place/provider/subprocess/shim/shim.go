@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/filelock"
 	"den/internal/base/rpc"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -56,8 +56,7 @@ func (s *shim) serve(ctx context.Context) error {
 	workers.Go(s.input.run)
 	serving.Go(func() { newServer(s).Serve(ctx, s.listener) })
 	workers.Go(func() { s.endOnSignal(stop) })
-	workers.Go(func() { s.activity.Rest(stop, restAfter, s.endIfDeleted) })
-	workers.Go(func() { s.noteDeletions(stop) })
+	workers.Go(func() { s.activity.Rest(stop, restAfter, s.lock, s.endDeleted) })
 	reading.Go(func() { s.output.read(s.out) })
 
 	<-s.tree.Ended()
@@ -108,32 +107,13 @@ func (s *shim) stop(grace time.Duration) error {
 	return nil
 }
 
-// noteDeletions has Rest look whether the session's files were deleted when its
-// lock may have been.
-func (s *shim) noteDeletions(stop <-chan struct{}) {
-	deleted, end := supervise.Deletions(s.lock)
-	defer end()
-	for {
-		select {
-		case <-deleted:
-			s.activity.Note()
-		case <-stop:
-			return
-		}
-	}
-}
-
-// endIfDeleted ends the session if its files were deleted: nobody can find it
-// any more.
-func (s *shim) endIfDeleted() bool {
-	if !filelock.Deleted(s.lock) {
-		return false
-	}
+// endDeleted ends a session whose files were deleted: nobody can find it any
+// more.
+func (s *shim) endDeleted() {
 	log.Printf("end session '%s': its files were deleted", s.boot.Name)
 	if err := s.stop(s.boot.Grace); err != nil {
 		log.Print(err)
 	}
-	return true
 }
 
 // endOnSignal ends the session on SIGTERM or SIGINT, for example at shutdown.
