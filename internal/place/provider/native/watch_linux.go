@@ -1,16 +1,14 @@
 package native
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
-	"os"
 	"path/filepath"
 	"syscall"
 
 	"den/internal/base/fault"
 	"den/internal/place/provider"
+	"den/internal/place/provider/inotify"
 	"den/internal/session/home"
 )
 
@@ -22,13 +20,13 @@ import (
 // the command runs and when it has ended, and the lock is closed when the host
 // is gone.
 func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
-	in, err := newInotify()
+	in, err := inotify.New()
 	if err != nil {
 		return nil, err
 	}
 	w := &watch{p: p, in: in, tracked: map[string]*tracked{}, byWatch: map[int]string{}}
 	if err := w.begin(); err != nil {
-		in.close()
+		in.Close()
 		return nil, err
 	}
 	events := make(chan provider.Event) // its receiver may be slow: pending merges them
@@ -39,7 +37,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 // watch is one call of Watch. Its goroutine owns it.
 type watch struct {
 	p       *Provider
-	in      *inotify
+	in      *inotify.Watcher
 	names   int                 // the watch of the Home's names
 	tracked map[string]*tracked // by the session's name in the Home
 	byWatch map[int]string
@@ -56,7 +54,7 @@ type tracked struct {
 
 // begin takes in what there is. What ended before is not told.
 func (w *watch) begin() (err error) {
-	if w.names, err = w.in.add(w.p.names(), movedTo); err != nil {
+	if w.names, err = w.in.Add(w.p.names(), movedTo); err != nil {
 		return err
 	}
 	return w.scan(false)
@@ -101,7 +99,7 @@ func (w *watch) refresh(ref string, tell bool) error {
 			}
 			return nil
 		}
-		if t.watch, err = w.in.add(d.Path, movedTo|closedWrite); err != nil {
+		if t.watch, err = w.in.Add(d.Path, movedTo|closedWrite); err != nil {
 			t.watch = -1
 			if !w.p.stood(d.ID) {
 				return nil // a start that failed meanwhile
@@ -143,7 +141,7 @@ func (p *Provider) stood(id string) bool {
 
 // forget ends the watch of a session that is over.
 func (w *watch) forget(t *tracked) {
-	w.in.remove(t.watch)
+	w.in.Remove(t.watch)
 	delete(w.byWatch, t.watch)
 	t.watch = -1
 }
@@ -156,15 +154,8 @@ func (w *watch) tell(t *tracked, change provider.Change) {
 // can no longer be asked; the closed channel tells.
 func (w *watch) run(ctx context.Context, out chan<- provider.Event) {
 	defer close(out)
-	events := make(chan []event) // unbuffered: what is not taken waits in the kernel
-	stop := make(chan struct{})
-	read := make(chan struct{})
-	go func() { defer close(read); w.in.read(events, stop) }()
-	defer func() {
-		close(stop)
-		w.in.close()
-		<-read
-	}()
+	defer w.in.Close()
+	events := w.in.Listen()
 	for {
 		to, next := w.pending.Next(out)
 		select {
@@ -181,17 +172,17 @@ func (w *watch) run(ctx context.Context, out chan<- provider.Event) {
 }
 
 // take refreshes the sessions that events are about.
-func (w *watch) take(batch []event) error {
+func (w *watch) take(batch []inotify.Event) error {
 	for _, ev := range batch {
 		var err error
-		switch ref, known := w.byWatch[ev.watch]; {
-		case ev.lost:
+		switch ref, known := w.byWatch[ev.Watch]; {
+		case ev.Lost:
 			err = w.scan(true)
-		case ev.watch == w.names && len(ev.name) > len(w.p.tag) && ev.name[:len(w.p.tag)+1] == w.p.tag+".":
-			err = w.refresh(ev.name, true)
-		case known && (ev.name == "session.json" || ev.name == "lock"):
+		case ev.Watch == w.names && len(ev.Name) > len(w.p.tag) && ev.Name[:len(w.p.tag)+1] == w.p.tag+".":
+			err = w.refresh(ev.Name, true)
+		case known && (ev.Name == "session.json" || ev.Name == "lock"):
 			err = w.refresh(ref, true)
-		case known && ev.name == metaName:
+		case known && ev.Name == metaName:
 			w.tell(w.tracked[ref], provider.MetaChanged)
 		}
 		if err != nil {
@@ -207,70 +198,3 @@ const (
 	movedTo     = syscall.IN_MOVED_TO
 	closedWrite = syscall.IN_CLOSE_WRITE
 )
-
-// event is one change in a watched directory.
-type event struct {
-	watch int
-	name  string
-	lost  bool // the kernel's queue was full: look at everything
-}
-
-// inotify is a descriptor whose reads end when it is closed.
-type inotify struct {
-	file *os.File
-	fd   int // valid until close
-}
-
-func newInotify() (*inotify, error) {
-	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC | syscall.IN_NONBLOCK)
-	if err != nil {
-		return nil, fault.Hintf(fmt.Errorf("watch sessions: %w", err), "the limit is in /proc/sys/fs/inotify/max_user_instances")
-	}
-	return &inotify{file: os.NewFile(uintptr(fd), "inotify"), fd: fd}, nil
-}
-
-func (in *inotify) add(dir string, mask uint32) (int, error) {
-	w, err := syscall.InotifyAddWatch(in.fd, dir, mask|syscall.IN_ONLYDIR)
-	if err != nil {
-		return 0, fault.Hintf(fault.Errorf(fault.Storage, "watch %s: %w", dir, err), "the limit is in /proc/sys/fs/inotify/max_user_watches")
-	}
-	return w, nil
-}
-
-func (in *inotify) remove(watch int) {
-	_, _ = syscall.InotifyRmWatch(in.fd, uint32(watch)) // Best effort: it goes with its directory.
-}
-
-func (in *inotify) close() { in.file.Close() } // Best effort: nothing was written.
-
-// read sends what comes until stop or close, and then closes events.
-func (in *inotify) read(events chan<- []event, stop <-chan struct{}) {
-	defer close(events)
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := in.file.Read(buf)
-		if err != nil {
-			return
-		}
-		select {
-		case events <- parseEvents(buf[:n]):
-		case <-stop:
-			return
-		}
-	}
-}
-
-func parseEvents(raw []byte) []event {
-	var all []event
-	for len(raw) >= syscall.SizeofInotifyEvent {
-		mask := binary.NativeEndian.Uint32(raw[4:])
-		size := syscall.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(raw[12:]))
-		name, _, _ := bytes.Cut(raw[syscall.SizeofInotifyEvent:size], []byte{0})
-		all = append(all, event{
-			watch: int(int32(binary.NativeEndian.Uint32(raw))), name: string(name),
-			lost: mask&syscall.IN_Q_OVERFLOW != 0,
-		})
-		raw = raw[size:]
-	}
-	return all
-}
