@@ -230,9 +230,7 @@ func (v *verb) obey(in io.Reader) {
 	}
 }
 
-func (v *verb) hasEnded() bool {
-	return wake.IsClosed(v.ended)
-}
+func (v *verb) hasEnded() bool { return wake.IsClosed(v.ended) }
 
 // leave ends a verb whose caller is gone.
 func (v *verb) leave() {

@@ -68,9 +68,7 @@ func (t *Tree) hurry() {
 	}
 }
 
-func (t *Tree) isHurried() bool {
-	return wake.IsClosed(t.hurried)
-}
+func (t *Tree) isHurried() bool { return wake.IsClosed(t.hurried) }
 
 // kill does not ask. Each round signals what is there by then: a process may
 // fork while others die.

@@ -72,9 +72,7 @@ func (h *Host) beginKill() error {
 	return nil
 }
 
-func (h *Host) isKilled() bool {
-	return wake.IsClosed(h.killing)
-}
+func (h *Host) isKilled() bool { return wake.IsClosed(h.killing) }
 
 // restAfter is how long a session must be idle before its host returns memory.
 // Most sessions are idle most of the time.

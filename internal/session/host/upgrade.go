@@ -89,9 +89,7 @@ func (h *Host) requestUpgrade(u wire.Upgrade) (wire.Upgraded, error) {
 	return wire.Upgraded{From: h.version, Upgrades: h.upgrades}, nil
 }
 
-func (h *Host) isUpgrading() bool {
-	return wake.IsClosed(h.upgrading)
-}
+func (h *Host) isUpgrading() bool { return wake.IsClosed(h.upgrading) }
 
 // cancelUpgrade reverts an upgrade that has begun, because the new binary could
 // not be run or the program ended first.

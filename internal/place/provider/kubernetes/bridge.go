@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log"
@@ -48,10 +49,7 @@ type bridge struct {
 
 // follow is told of every change of the owner's pods, under the lock of pods.
 func (p *Provider) follow(was, is *corev1.Pod) {
-	pod := is
-	if pod == nil {
-		pod = was
-	}
+	pod := cmp.Or(is, was)
 	s := stateOf(pod)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,9 +121,7 @@ func (p *Provider) bridged(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // isUp reports whether the session can be reached in the Home.
-func (b *bridge) isUp() bool {
-	return wake.IsClosed(b.up)
-}
+func (b *bridge) isUp() bool { return wake.IsClosed(b.up) }
 
 // How long to wait before a pod that could not be reached is tried again.
 const (

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -150,10 +151,7 @@ func (p *Provider) watched(ctx context.Context) error {
 
 // told is called with every change of the owner's pods, under the lock of pods.
 func (p *Provider) told(was, is *corev1.Pod) {
-	pod := is
-	if pod == nil {
-		pod = was
-	}
+	pod := cmp.Or(is, was)
 	p.asked.changed(pod.Name)
 	p.follow(was, is)
 }

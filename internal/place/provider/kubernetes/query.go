@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -206,10 +207,7 @@ type watch struct {
 
 // take is called under the lock of pods.
 func (w *watch) take(was, is *corev1.Pod) {
-	pod := is
-	if pod == nil {
-		pod = was
-	}
+	pod := cmp.Or(is, was)
 	name, s := pod.Annotations[nameNote], stateOf(pod)
 	if !w.p.owns(pod, name) {
 		return

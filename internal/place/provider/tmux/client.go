@@ -285,9 +285,7 @@ func (c *client) close() {
 	}
 }
 
-func (c *client) alive() bool {
-	return !wake.IsClosed(c.ended)
-}
+func (c *client) alive() bool { return !wake.IsClosed(c.ended) }
 
 // refusal is tmux's word on a command that it did not carry out. The server
 // was asked, and it answered.
