@@ -354,9 +354,9 @@ var allowed = map[string][]string{
 	// place
 	"internal/place":          {},
 	"internal/place/decisive": {"internal/base/atomicfile", "internal/base/fault"},
-	"internal/place/lease":    {"internal/base/fault"},
+	"internal/place/lease":    {"internal/base/fault", "internal/base/wake"},
 	"internal/place/podhost": {
-		"internal/base/fault", "internal/base/rpc",
+		"internal/base/fault", "internal/base/rpc", "internal/base/wake",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/session", "internal/session/home",
 		"internal/place/provider", "internal/place/provider/local", "internal/place/provider/procname",
@@ -365,7 +365,7 @@ var allowed = map[string][]string{
 	"internal/place/provider/boxed":    {"internal/base/fault", "internal/place/provider", "internal/place/provider/native"},
 	"internal/place/provider/children": {},
 	"internal/place/provider/container": {
-		"internal/base/fault", "internal/base/ident",
+		"internal/base/fault", "internal/base/ident", "internal/base/wake",
 		"internal/session", "internal/session/home",
 		"internal/place/provider", "internal/place/provider/native", "internal/place/workspace",
 	},
@@ -376,8 +376,9 @@ var allowed = map[string][]string{
 		"internal/place/provider/subprocess", "internal/place/provider/tmux", "internal/place/workspace",
 	},
 	"internal/place/provider/inherit": {},
+	"internal/place/provider/inotify": {"internal/base/fault"},
 	"internal/place/provider/kubernetes": {
-		"internal/base/fault", "internal/base/rpc",
+		"internal/base/fault", "internal/base/rpc", "internal/base/wake",
 		"internal/screen/eventlog",
 		"internal/session", "internal/session/home",
 		"internal/place/podhost", "internal/place/provider", "internal/place/provider/inherit", "internal/place/provider/local", "internal/place/provider/native",
@@ -388,8 +389,8 @@ var allowed = map[string][]string{
 		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/session", "internal/session/home", "internal/session/wire",
-		"internal/place/provider", "internal/place/provider/children", "internal/place/provider/inherit", "internal/place/provider/local", "internal/place/provider/onpty",
-		"internal/place/provider/procname", "internal/place/provider/workdir",
+		"internal/place/provider", "internal/place/provider/children", "internal/place/provider/inherit", "internal/place/provider/inotify", "internal/place/provider/local",
+		"internal/place/provider/onpty", "internal/place/provider/procname",
 	},
 	"internal/place/provider/onpty":    {"internal/process/pty", "internal/place/provider"},
 	"internal/place/provider/procname": {},
@@ -397,30 +398,29 @@ var allowed = map[string][]string{
 		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc",
 		"internal/process/supervise",
 		"internal/session/home",
-		"internal/place/provider", "internal/place/provider/children", "internal/place/provider/inherit", "internal/place/provider/local",
-		"internal/place/provider/subprocess/shim", "internal/place/provider/workdir",
+		"internal/place/provider", "internal/place/provider/children", "internal/place/provider/inherit", "internal/place/provider/inotify",
+		"internal/place/provider/local", "internal/place/provider/subprocess/shim",
 	},
 	"internal/place/provider/subprocess/shim": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc", "internal/base/wake",
 		"internal/process/pty", "internal/process/supervise",
-		"internal/place/provider/procname",
+		"internal/place/provider", "internal/place/provider/procname",
 	},
 	"internal/place/provider/tmux": {
-		"internal/base/fault", "internal/base/filelock",
+		"internal/base/fault", "internal/base/filelock", "internal/base/wake",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/screen/keys", "internal/screen/vt",
 		"internal/place/provider", "internal/place/provider/inherit", "internal/place/provider/local", "internal/place/provider/onpty", "internal/place/provider/procname",
-		"internal/place/provider/tmux/idle", "internal/place/provider/workdir",
+		"internal/place/provider/tmux/idle",
 	},
 	"internal/place/provider/tmux/idle": {"internal/base/fault", "internal/process/pty"},
-	"internal/place/provider/workdir":   {"internal/base/fault"},
 	"internal/place/sandbox":            {"internal/base/atomicfile", "internal/base/fault", "internal/process/git"},
 	"internal/place/workspace":          {"internal/base/fault", "internal/base/ident", "internal/place/decisive", "internal/place/sandbox"},
 	"internal/place/worktree":           {"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/process/git"},
 
 	// session
 	"internal/session": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/rpc", "internal/base/wake",
 		"internal/process/pty",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/replay",
 		"internal/session/cell", "internal/session/home", "internal/session/wire",
@@ -433,7 +433,7 @@ var allowed = map[string][]string{
 		"internal/session/attention",
 	},
 	"internal/session/host": {
-		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/poll", "internal/base/rpc",
+		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/poll", "internal/base/rpc", "internal/base/wake",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/vt",
 		"internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/wire",
@@ -467,7 +467,7 @@ var allowed = map[string][]string{
 	"internal/process":           {},
 	"internal/process/git":       {"internal/base/atomicfile", "internal/base/fault", "internal/process/supervise"},
 	"internal/process/pty":       {"internal/base/fault"},
-	"internal/process/supervise": {"internal/base/fault", "internal/process/pty"},
+	"internal/process/supervise": {"internal/base/fault", "internal/base/filelock", "internal/base/wake", "internal/process/pty"},
 
 	// base
 	"internal/base":             {},
@@ -483,6 +483,7 @@ var allowed = map[string][]string{
 	"internal/base/plainjson":   {},
 	"internal/base/poll":        {},
 	"internal/base/rpc":         {"internal/base/fault"},
+	"internal/base/wake":        {},
 
 	// testkit
 	"internal/testkit":                         {},
@@ -535,7 +536,7 @@ var outside = map[string][]string{
 	"github.com/spf13/cobra":              {"internal/ui/cli"},
 	"github.com/spf13/pflag":              {"internal/ui/cli", "internal/ui/cli/agenttty"},
 	"github.com/landlock-lsm/go-landlock": {"internal/place/sandbox"},
-	"golang.org/x/sys":                    {"internal/place/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/ui/cli", "internal/ui/cli/k", "internal/place/provider/subprocess", "internal/place/provider/subprocess/shim", "internal/place/provider/tmux/idle", "internal/agent/runner/local"},
+	"golang.org/x/sys":                    {"internal/place/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/ui/cli", "internal/ui/cli/k", "internal/place/provider/inotify", "internal/place/provider/subprocess", "internal/place/provider/subprocess/shim", "internal/place/provider/tmux/idle", "internal/agent/runner/local"},
 	"golang.org/x/term":                   {"internal/ui/cli", "internal/ui/remote", "internal/testkit/providertest/helper"},
 	"github.com/go-text/typesetting":      {"internal/screen/render"},
 	"github.com/klauspost/compress":       {"internal/screen/render"},

@@ -1,10 +1,16 @@
 package session
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"os"
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
+	"den/internal/process/pty"
 	"den/internal/session/home"
 	"den/internal/session/wire"
 )
@@ -49,18 +55,9 @@ func (s *Session) askToEnd(ctx context.Context, grace time.Duration) (killed wir
 		if fault.KindOf(err) != fault.Busy || time.Since(begun) > upgradeLimit {
 			return killed, err
 		}
-		if err := pause(ctx, upgradeRetry); err != nil {
+		if err := wake.Pause(ctx, upgradeRetry); err != nil {
 			return killed, err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
 	}
 }
 
@@ -105,7 +102,7 @@ func (s *Session) Upgrade(ctx context.Context, binary string) (Upgraded, error) 
 		if err != nil && limited.Err() == nil && fault.KindOf(err) != fault.Unreachable {
 			return Upgraded{}, err
 		}
-		if pause(limited, upgradeRetry) == nil {
+		if wake.Pause(limited, upgradeRetry) == nil {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -113,4 +110,138 @@ func (s *Session) Upgrade(ctx context.Context, binary string) (Upgraded, error) 
 		}
 		return Upgraded{}, fault.Hintf(fault.Errorf(fault.Unreachable, "the host of session '%s' did not come back with the new binary", s.Dir.ID), "what it reported is in %s", s.Dir.HostLog())
 	}
+}
+
+// answerGrace is how much longer than a caller's limit a host may take to
+// answer that the limit has passed.
+const answerGrace = time.Second
+
+// callWithin is call for a method that the host ends after limit. A host that
+// does not is frozen. 0 is no limit.
+func (s *Session) callWithin(ctx context.Context, limit time.Duration, method string, params, result any) error {
+	if limit <= 0 {
+		return s.call(ctx, method, params, result)
+	}
+	limited, cancel := context.WithTimeout(ctx, limit+answerGrace)
+	defer cancel()
+	passed := time.AfterFunc(limit, func() {
+		if m, err := s.Dir.Inspect(); !s.options.Remote && err == nil && isStopped(m.HostPID) {
+			cancel() // it will not use the grace
+		}
+	})
+	defer passed.Stop()
+	err := s.call(limited, method, params, result)
+	if err == nil || ctx.Err() != nil || limited.Err() == nil {
+		return err
+	}
+	m, merr := s.Dir.Inspect()
+	if s.options.Remote || merr != nil {
+		return fault.Errorf(fault.Unreachable, "the host of session '%s' does not answer", s.Dir.ID)
+	}
+	return frozen(m)
+}
+
+// stoppedLooks is how many times in a row, stoppedInterval apart, a process is
+// seen stopped before nobody waits for it any more. A debugger that attaches
+// stops it for a moment.
+const (
+	stoppedLooks    = 4
+	stoppedInterval = 250 * time.Millisecond
+)
+
+// untilStopped returns a context that ends when a process was stopped and is
+// not continued at once. The caller calls end.
+func untilStopped(ctx context.Context, pid int) (watched context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer cancel()
+		ticker := time.NewTicker(stoppedInterval)
+		defer ticker.Stop()
+		for seen := 0; seen < stoppedLooks; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			if seen++; !isStopped(pid) {
+				seen = 0
+			}
+		}
+	}()
+	return ctx, func() { cancel(); <-done }
+}
+
+// frozen is the error about a host that runs and does not answer.
+func frozen(m *home.Manifest) error {
+	if isStopped(m.HostPID) {
+		return fault.Hintf(fault.Errorf(fault.Unreachable, "session '%s' is frozen: its host (pid %d) is stopped", m.Name, m.HostPID),
+			"'kill -CONT %d' lets it go on, 'den kill --force %s' ends it", m.HostPID, m.Name)
+	}
+	return fault.Hintf(fault.Errorf(fault.Unreachable, "session '%s' is frozen: its host (pid %d) does not answer", m.Name, m.HostPID),
+		"'den doctor' looks for the cause, 'den kill --force %s' ends it", m.Name)
+}
+
+// isStopped reports whether a process was stopped by a signal or a debugger,
+// as far as this system tells.
+func isStopped(pid int) bool {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false // not to be known
+	}
+	// The state stands behind the name, which may hold anything.
+	rest := raw[bytes.LastIndexByte(raw, ')')+1:]
+	return len(rest) > 1 && (rest[1] == 'T' || rest[1] == 't')
+}
+
+// forceLimit is how long a host that is to be ended by force may take to end
+// by itself.
+const forceLimit = 2 * time.Second
+
+// ForceKill is Kill for a host that may be frozen: if it does not end in time,
+// its process is killed, and then what it left behind.
+func (s *Session) ForceKill(ctx context.Context, grace time.Duration) (wire.Killed, error) {
+	limited, cancel := context.WithTimeout(ctx, grace+forceLimit)
+	defer cancel()
+	killed, err := s.Kill(limited, grace)
+	if err == nil || ctx.Err() != nil || s.options.Remote {
+		return killed, err
+	}
+	m, merr := s.Dir.Inspect()
+	if merr != nil {
+		return killed, err
+	}
+	gone, gerr := s.Dir.Gone()
+	if gerr != nil {
+		return killed, gerr
+	}
+	if kerr := s.killHost(m); kerr != nil {
+		return killed, fmt.Errorf("%w (%w)", kerr, err)
+	}
+	select {
+	case <-gone:
+	case <-ctx.Done():
+		return killed, ctx.Err()
+	}
+	return s.Kill(ctx, grace)
+}
+
+// killHost kills the process that the record names, if it is the host of this
+// session. A number in a file proves nothing, and neither does an id, which the
+// record of a copied Home has too: the process must hold the lock of this very
+// directory. The handle stands for one process, whoever gets its number later.
+func (s *Session) killHost(m *home.Manifest) error {
+	host, err := os.FindProcess(m.HostPID)
+	if err != nil {
+		return nil // it has ended
+	}
+	defer host.Release() // Best effort: it only frees the handle.
+	if id, ok := pty.Env(m.HostPID, home.HostMark); !ok || id != s.Dir.ID || !s.Dir.HeldBy(m.HostPID) {
+		return fault.Errorf(fault.Unreachable, "kill the host of session '%s': process %d is not it", m.Name, m.HostPID)
+	}
+	if err := host.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fault.Errorf(fault.Denied, "kill the host of session '%s' (pid %d): %w", m.Name, m.HostPID, err)
+	}
+	return nil
 }

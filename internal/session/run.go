@@ -2,9 +2,18 @@ package session
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
 	"time"
+	"unicode/utf8"
 
+	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/screen/eventlog"
 	"den/internal/session/cell"
@@ -188,4 +197,228 @@ func cellBytes(log *eventlog.Log, rec cell.Record) iter.Seq2[[]byte, error] {
 			}
 		}
 	}
+}
+
+// Marks makes the shell that reads the terminal now print marks: one inside the
+// session's program, behind ssh, sudo or docker exec. A cell that began it, and
+// asks for input since, is released. Until that shell ends, its cells are exact
+// and have exit codes.
+func (s *Session) Marks(ctx context.Context, timeout time.Duration) (cell.Result, error) {
+	if err := s.expectNoPassword(ctx); err != nil {
+		return cell.Result{}, err
+	}
+	if last, err := s.Poll(""); err == nil && last.Asks() {
+		if _, err := s.Release(ctx); err != nil {
+			return last, err
+		}
+	}
+	var marks wire.Marks
+	if err := s.call(ctx, wire.MethodMarks, nil, &marks); err != nil {
+		return cell.Result{}, err
+	}
+	r, err := s.Run(ctx, Run{Code: cell.InnerMarks(marks.Token), Timeout: timeout, KeepWaiting: true})
+	if err != nil || r.Status == cell.Done && r.By == cell.ByShell {
+		return r, err
+	}
+	if !r.Final() {
+		if _, err := s.Release(ctx); err != nil && fault.KindOf(err) != fault.NotFound {
+			return r, err
+		}
+	}
+	return r, fault.Hintf(fault.Errorf(fault.Unsupported, "the program in the foreground prints no marks"), "it must be bash, zsh or a POSIX shell at its prompt; 'den snapshot' shows it")
+}
+
+// asksPassword matches a row that asks for a secret. Behind ssh the modes of the
+// terminal at the other end are not known.
+var asksPassword = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(password|passphrase|passcode|verification code|\bpin\b)[^:]*:\s*$`)
+})
+
+// expectNoPassword returns an error if a password is asked for: whatever is
+// typed there would be taken for it.
+func (s *Session) expectNoPassword(ctx context.Context) error {
+	in, err := s.InputState(ctx)
+	switch {
+	case fault.KindOf(err) == fault.Protocol: // an older host does not tell
+		return nil
+	case err != nil:
+		return err
+	case in.LineMode && !in.Echo || asksPassword().MatchString(in.CursorRow):
+		return fault.Hintf(fault.Errorf(fault.Busy, "nothing was typed: the program asks for a password: %q", strings.TrimSpace(in.CursorRow)),
+			"answer it with 'den answer' or 'den type --enter', then bring the marks when the shell shows its prompt")
+	}
+	return nil
+}
+
+// Typable returns code as it can be typed: a terminal knows one kind of
+// newline, and takes control characters for keys. Code that would reach the
+// program as something else is refused before anything is sent.
+func Typable(code string) (string, error) {
+	code = strings.TrimPrefix(code, "\uFEFF") // a file's mark, not its first character
+	code = strings.ReplaceAll(code, "\r\n", "\n")
+	code = strings.ReplaceAll(code, "\r", "\n")
+	if !utf8.ValidString(code) {
+		return "", fault.Hintf(fault.Errorf(fault.Usage, "the code is not UTF-8, from byte %d on", firstInvalid(code)),
+			"put the bytes into a file that the program reads, or write them as escapes of its language")
+	}
+	if at := strings.IndexFunc(code, isKey); at >= 0 {
+		key := fmt.Sprintf("C-%c", code[at]|0x60)
+		switch code[at] {
+		case 0x1b:
+			key = "Esc"
+		case 0x7f:
+			key = "Backspace"
+		}
+		return "", fault.Hintf(fault.Errorf(fault.Usage, "the code has a control character, 0x%02x at byte %d, that the terminal takes for the key %s", code[at], at, key),
+			"write it as an escape of the program's language, such as '\\x%02x'; 'den keys %s' presses the key", code[at], key)
+	}
+	return code, nil
+}
+
+// isKey reports whether a character is a key and not text.
+func isKey(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f }
+
+func firstInvalid(s string) int {
+	for i, r := range s {
+		if r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD") {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// callCell asks the host for something that it answers with a cell, within
+// limit as callWithin does.
+func (s *Session) callCell(ctx context.Context, limit time.Duration, method string, params any) (r cell.Result, err error) {
+	if err := s.callWithin(ctx, limit, method, params, &r); err != nil {
+		return r, err
+	}
+	if r.CellID != "" { // none: there was nothing to interrupt
+		if err := cell.CheckID(r.CellID); err != nil {
+			return cell.Result{}, fault.Errorf(fault.Protocol, "host of session '%s': %w", s.Dir.ID, err)
+		}
+	}
+	s.locateOutput(&r)
+	return r, nil
+}
+
+// locateOutput sets where the cell's whole output is. The path in the answer is
+// not used: what answers may be a program in a container that has the session's
+// directory, and would have the caller read a file of the user.
+func (s *Session) locateOutput(r *cell.Result) {
+	if r.OutputFile == "" || s.options.Remote {
+		return
+	}
+	r.OutputFile = ""
+	if f, err := s.openOutput(r.CellID); err == nil {
+		r.OutputFile = s.Cells().OutputPath(r.CellID)
+		f.Close() // Best effort: nothing was read.
+	}
+}
+
+// openOutput opens the file of a cell's whole output. No link leads out of the
+// session's directory.
+func (s *Session) openOutput(id string) (*os.File, error) {
+	if err := cell.CheckID(id); err != nil {
+		return nil, err
+	}
+	root, rel, err := s.outputIn(id)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() // Best effort: what is opened below it stays open.
+	if fi, err := root.Lstat(rel); err != nil {
+		return nil, err
+	} else if !fi.Mode().IsRegular() {
+		return nil, fmt.Errorf("open %s: %w", rel, atomicfile.ErrNotRegular)
+	}
+	return atomicfile.OpenIn(root, rel)
+}
+
+// outputIn returns the session's directory, and where in it a cell's whole
+// output is.
+func (s *Session) outputIn(id string) (root *os.Root, rel string, err error) {
+	if rel, err = filepath.Rel(s.Dir.Path, s.Cells().OutputPath(id)); err != nil {
+		return nil, "", err
+	}
+	root, err = os.OpenRoot(s.Dir.Path)
+	return root, rel, err
+}
+
+// maxOutput is how much of an output ReadOutput takes.
+const maxOutput = 1 << 30
+
+// ReadOutput returns the whole output of a cell, if it was kept in a file.
+func (s *Session) ReadOutput(id string) (string, error) {
+	f, err := s.openOutput(id)
+	if err != nil {
+		return "", fault.Errorf(fault.Storage, "read the output of cell '%s': %w", id, err)
+	}
+	defer f.Close() // Best effort: it was only read.
+	raw, err := io.ReadAll(io.LimitReader(f, maxOutput+1))
+	if err == nil && len(raw) > maxOutput {
+		err = atomicfile.ErrTooLarge
+	}
+	if err != nil {
+		return "", fault.Errorf(fault.Storage, "read the output of cell '%s': %w", id, err)
+	}
+	return string(raw), nil
+}
+
+// cut keeps the two ends of a long output.
+func (s *Session) cut(r cell.Result, run Run) (cell.Result, error) {
+	r, err := s.shorten(r, run.MaxLines, cell.Cut, cell.CutFile)
+	if err != nil || len(r.Output) <= run.MaxBytes {
+		return r, err
+	}
+	return s.shorten(r, run.MaxBytes, cell.CutBytes, cell.CutBytesFile)
+}
+
+// shorten cuts an output to a limit, if there is one. The answer of a host may
+// not be whole: then the file is.
+func (s *Session) shorten(
+	r cell.Result, limit int, cut func(string, int) (string, bool), cutFile func(*os.File, int) (string, bool, error),
+) (cell.Result, error) {
+	if r.Truncated && r.OutputFile != "" && limit > 0 && !s.options.Remote {
+		text, shortened, err := s.cutKept(r.CellID, limit, cutFile)
+		if err != nil {
+			return r, fault.Errorf(fault.Storage, "read the output of cell '%s': %w", r.CellID, err)
+		}
+		if shortened {
+			r.Output = text
+		}
+		return r, nil
+	}
+	if text, shortened := cut(r.Output, limit); shortened {
+		if r.OutputFile == "" && !s.options.Remote {
+			r.OutputFile = s.keepOutput(r)
+		}
+		r.Output, r.Truncated = text, true
+	}
+	return r, nil
+}
+
+// cutKept cuts the output that is in the cell's file.
+func (s *Session) cutKept(id string, limit int, cutFile func(*os.File, int) (string, bool, error)) (string, bool, error) {
+	f, err := s.openOutput(id)
+	if err != nil {
+		return "", false, err
+	}
+	defer f.Close() // Best effort: it was only read.
+	return cutFile(f, limit)
+}
+
+// keepOutput puts an output that is returned in part where it can be read
+// whole. The session's directory may be shared with a container, so a link in it
+// is not followed out of it.
+func (s *Session) keepOutput(r cell.Result) string {
+	root, rel, err := s.outputIn(r.CellID)
+	if err != nil {
+		return "" // Best effort: what is left out is still in the log.
+	}
+	defer root.Close() // Best effort: the file is closed after its write.
+	if s.Dir.Home.CheckOwner() != nil || atomicfile.ReplaceIn(root, rel, []byte(r.Output+"\n")) != nil {
+		return "" // Best effort, as above.
+	}
+	return s.Cells().OutputPath(r.CellID)
 }

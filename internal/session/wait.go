@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"den/internal/base/fault"
@@ -61,15 +60,24 @@ func (s *Session) waitPast(ctx context.Context, w wire.Wait, begun time.Time) (*
 		Status: wire.WaitMatched, Seq: last.Position.Seq, ScreenHash: screen.Hash(text),
 		ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
 	}
-	baseline, err := s.unmetBaseline(w)
-	if err != nil {
-		return nil, err
+	var failed error
+	r.Unmet = w.Unmet(wire.Moment{
+		Ended: true,
+		Wrote: func(after uint64) (later bool) {
+			later, failed = s.outputAfter(after)
+			return later
+		},
+		Screen: func(unmet []string) []string {
+			found, onScreen, err := screen.Check(last.Terminal, w.Conditions())
+			if r.Text = found; err != nil {
+				failed = err
+			}
+			return append(unmet, onScreen...)
+		},
+	})
+	if failed != nil {
+		return nil, failed
 	}
-	var unmet []string
-	if r.Text, unmet, err = screen.Check(last.Terminal, w.Conditions()); err != nil {
-		return nil, err
-	}
-	r.Unmet = slices.Concat(baseline, unmet, unproven(w))
 	if len(r.Unmet) > 0 {
 		r.Status, r.Text = wire.WaitEnded, ""
 		r.LastLines = screen.LastLines(text, lastLines)
@@ -77,32 +85,6 @@ func (s *Session) waitPast(ctx context.Context, w wire.Wait, begun time.Time) (*
 	r.Matched = r.Status == wire.WaitMatched
 	r.ElapsedMS = time.Since(begun).Milliseconds()
 	return r, nil
-}
-
-// unmetBaseline names the baseline if nothing was written after it.
-func (s *Session) unmetBaseline(w wire.Wait) ([]string, error) {
-	if w.After == 0 || w.Exit {
-		return nil, nil
-	}
-	later, err := s.outputAfter(w.After)
-	if err != nil || later {
-		return nil, err
-	}
-	return []string{"output after the baseline"}, nil
-}
-
-// unproven names the conditions that a screen alone does not decide.
-func unproven(w wire.Wait) (unmet []string) {
-	if w.Idle > 0 {
-		unmet = append(unmet, wire.UnprovenIdle)
-	}
-	if w.Stable > 0 {
-		unmet = append(unmet, wire.UnprovenStable)
-	}
-	if w.Ready {
-		unmet = append(unmet, "ready")
-	}
-	return unmet
 }
 
 // outputAfter reports whether the program wrote anything after an event.

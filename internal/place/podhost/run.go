@@ -11,6 +11,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/place/provider/procname"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
 	"den/internal/session"
@@ -269,5 +270,5 @@ func (f *first) alive(names []string) (bool, error) {
 	if now.State != Running {
 		return false, nil
 	}
-	return bearsOne(pty.Marked(home.ProgramMark+"="+now.Session.ID), names)
+	return procname.AnyBears(pty.Marked(home.ProgramMark+"="+now.Session.ID), names)
 }

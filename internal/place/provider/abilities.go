@@ -3,12 +3,17 @@ package provider
 import (
 	"context"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"den/internal/base/fault"
 )
 
-// The abilities below are not every provider's. Ask with a type assertion.
+// The abilities below are not every provider's. Ask with a type assertion. They
+// stand by who asks.
+
+// Whoever keeps agents asks what became of their sessions, and tidies up.
 
 // Postmortem tells how sessions ended.
 type Postmortem interface {
@@ -48,15 +53,42 @@ type Observation struct {
 	Meta     map[string]string
 }
 
-// ChangeStamper tells cheaply whether something happened in a session.
-type ChangeStamper interface {
-	// ChangeStamp returns a value that stays the same while the session's
-	// program writes nothing, and differs once it has written or another
-	// session has taken the name. No program is asked, so a keeper can call
-	// it for hundreds of sessions every second. A session that never was is
-	// fault.NotFound.
-	ChangeStamp(ctx context.Context, name string) (string, error)
+// ProcessLister tells which processes a session has on this machine.
+type ProcessLister interface {
+	// Processes returns the numbers of the session's live processes, none
+	// where it has ended or never was.
+	Processes(ctx context.Context, name string) ([]int, error)
 }
+
+// Titler tells what a session's program has named its window.
+type Titler interface {
+	// Title returns the window title that the program set last, "" where it
+	// set none. A session that has ended is fault.NotRunning.
+	Title(ctx context.Context, name string) (string, error)
+}
+
+// InHome is a place whose sessions are den's own: every verb of den works on
+// them.
+type InHome interface {
+	// DenSession is a session's name among those of the Home.
+	DenSession(name string) string
+}
+
+// Pruner is a place where ended sessions leave something behind.
+type Pruner interface {
+	// PruneOld removes what sessions that ended a while ago left. It may be
+	// called while others start and stop.
+	PruneOld(ctx context.Context) error
+}
+
+// Leaver is a place that keeps something of its own besides sessions.
+type Leaver interface {
+	// Leave ends that, unless a session is left, anybody's. Nobody else uses
+	// the provider meanwhile; it can be used again afterwards.
+	Leave(ctx context.Context) error
+}
+
+// Whoever starts an agent asks for what its place needs first.
 
 // Preparer is a place that must be made ready before a session can start: an
 // image is pulled or built, a volume bound. Preparing may take minutes and says
@@ -109,6 +141,23 @@ type ExecSpec struct {
 	Stderr io.Writer         // or nil
 }
 
+// OrDiscard is a stream of an ExecSpec, or one that drops what is written.
+func OrDiscard(w io.Writer) io.Writer {
+	if w == nil {
+		return io.Discard
+	}
+	return w
+}
+
+// Assignments are variables as programs get them, KEY=VALUE, sorted by key.
+func Assignments(env map[string]string) []string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		all = append(all, key+"="+env[key])
+	}
+	return all
+}
+
 // Away is a place that is not this machine: its working directories are its own.
 // So files are staged and hooks are run there, once the place is ready.
 type Away interface {
@@ -118,12 +167,31 @@ type Away interface {
 	Away()
 }
 
+// Whoever talks with an agent on its screen asks when and how to type.
+
 // Readier knows when a program waits for input.
 type Readier interface {
 	// AwaitReady returns when the program waits for its user, or the
 	// context's error. fault.NotRunning where it ends first, fault.Unsupported
 	// where this system does not let it be known.
 	AwaitReady(ctx context.Context, name string) error
+}
+
+// ChangeStamper tells cheaply whether something happened in a session.
+type ChangeStamper interface {
+	// ChangeStamp returns a value that stays the same while the session's
+	// program writes nothing, and differs once it has written or another
+	// session has taken the name. No program is asked, so a keeper can call
+	// it for hundreds of sessions every second. A session that never was is
+	// fault.NotFound.
+	ChangeStamp(ctx context.Context, name string) (string, error)
+}
+
+// Audience knows who looks on.
+type Audience interface {
+	// Attached reports how many people have a terminal joined to the
+	// session, and when one of them last typed: zero for never.
+	Attached(ctx context.Context, name string) (n int, typed time.Time, err error)
 }
 
 // Typer types without pressing Enter.
@@ -163,9 +231,12 @@ var (
 	ErrLineHolds = fault.Errorf(fault.Busy, "its input line holds text that was not sent")
 )
 
-// MaxLine is how many bytes of one line a terminal in line mode hands to its
-// program; the kernel drops the rest.
-const MaxLine = 4095
+// InputTeller knows what became of input.
+type InputTeller interface {
+	// Input returns the state of a session's input. It is fault.Unsupported
+	// where this system does not let it be known.
+	Input(ctx context.Context, name string) (Input, error)
+}
 
 // Input is what is known of a session's input.
 type Input struct {
@@ -189,51 +260,6 @@ type Input struct {
 	CursorRest string
 }
 
-// InputTeller knows what became of input.
-type InputTeller interface {
-	// Input returns the state of a session's input. It is fault.Unsupported
-	// where this system does not let it be known.
-	Input(ctx context.Context, name string) (Input, error)
-}
-
-// Audience knows who looks on.
-type Audience interface {
-	// Attached reports how many people have a terminal joined to the
-	// session, and when one of them last typed: zero for never.
-	Attached(ctx context.Context, name string) (n int, typed time.Time, err error)
-}
-
-// ProcessLister tells which processes a session has on this machine.
-type ProcessLister interface {
-	// Processes returns the numbers of the session's live processes, none
-	// where it has ended or never was.
-	Processes(ctx context.Context, name string) ([]int, error)
-}
-
-// Titler tells what a session's program has named its window.
-type Titler interface {
-	// Title returns the window title that the program set last, "" where it
-	// set none. A session that has ended is fault.NotRunning.
-	Title(ctx context.Context, name string) (string, error)
-}
-
-// InHome is a place whose sessions are den's own: every verb of den works on
-// them.
-type InHome interface {
-	// DenSession is a session's name among those of the Home.
-	DenSession(name string) string
-}
-
-// Pruner is a place where ended sessions leave something behind.
-type Pruner interface {
-	// PruneOld removes what sessions that ended a while ago left. It may be
-	// called while others start and stop.
-	PruneOld(ctx context.Context) error
-}
-
-// Leaver is a place that keeps something of its own besides sessions.
-type Leaver interface {
-	// Leave ends that, unless a session is left, anybody's. Nobody else uses
-	// the provider meanwhile; it can be used again afterwards.
-	Leave(ctx context.Context) error
-}
+// MaxLine is how many bytes of one line a terminal in line mode hands to its
+// program; the kernel drops the rest.
+const MaxLine = 4095

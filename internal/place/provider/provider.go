@@ -15,7 +15,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"den/internal/base/fault"
 )
 
 // A Provider runs sessions. Its methods may be called concurrently, for one
@@ -154,6 +160,43 @@ type Terminal struct {
 // Size is that of a terminal.
 type Size struct{ Cols, Rows int }
 
+// CheckText refuses what a paste would not bring to the byte, or what would act as
+// keys: an escape could end the paste and type on. At most so many bytes fit.
+func CheckText(text string, most int) error {
+	switch {
+	case text == "":
+		return fault.Errorf(fault.Usage, "nudge: the text is empty")
+	case len(text) > most:
+		return fault.Errorf(fault.Usage, "nudge: %d bytes are too many, %d fit", len(text), most)
+	case !utf8.ValidString(text):
+		return fault.Errorf(fault.Usage, "nudge: the text is not UTF-8")
+	}
+	for _, r := range text {
+		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f && r <= 0x9f {
+			return fault.Hintf(fault.Errorf(fault.Usage, "nudge: the text has the control character %U", r), "press keys with SendKeys; leave colours out of text")
+		}
+	}
+	return nil
+}
+
+// Where a session's start or a person's terminal names no size.
+const (
+	DefaultCols = 120
+	DefaultRows = 40
+)
+
+// LastLines returns at most n of the last lines, as Peek does; blank ones at the
+// end do not count. 0 means all.
+func LastLines(lines []string, n int) []string {
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	if n > 0 {
+		lines = lines[max(0, len(lines)-n):]
+	}
+	return lines
+}
+
 // Exit is how a session's command ended.
 type Exit struct {
 	Code   int       // 128 and the signal's number where a signal ended it; -1 where it is not known
@@ -163,4 +206,107 @@ type Exit struct {
 	// "" where the command ended by itself, or by an order. Such an end says
 	// nothing about the command.
 	Place string
+}
+
+// maxName bounds a session's name, maxKey a key's.
+const (
+	maxName = 200
+	maxKey  = 128
+)
+
+// CheckName refuses what no provider takes as a session's name. All else
+// works everywhere: a provider whose names are narrower encodes them.
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return fault.Errorf(fault.Usage, "a session needs a name")
+	case len(name) > maxName:
+		return fault.Errorf(fault.Usage, "session name %.20q…: %d bytes are too many, %d fit", name, len(name), maxName)
+	case !utf8.ValidString(name):
+		return fault.Errorf(fault.Usage, "session name %q is not UTF-8", name)
+	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }):
+		return fault.Errorf(fault.Usage, "session name %q: a space or a control character cannot be in it", name)
+	}
+	return nil
+}
+
+// CheckKey refuses what cannot be a metadata key: letters, digits, '_', '-'
+// and '.' can.
+func CheckKey(key string) error {
+	ok := key != "" && len(key) <= maxKey
+	for _, r := range key {
+		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.", r))
+	}
+	if !ok {
+		return fault.Errorf(fault.Usage, "metadata key %.40q: use 1 to %d letters, digits, '_', '-' or '.'", key, maxKey)
+	}
+	return nil
+}
+
+// Change is what happened to a session.
+type Change string
+
+// The changes. More may come: receivers pass over those that they do not know.
+const (
+	Started     Change = "started" // its command runs
+	Ended       Change = "ended"   // its command has ended
+	MetaChanged Change = "meta"    // its metadata is another
+)
+
+// Event is one change of one session.
+type Event struct {
+	Name   string
+	Change Change
+}
+
+// EventQueue holds what a receiver has not taken yet. An event that is in it
+// already moves to the end, so it is bounded by the number of sessions and the
+// last event of a session is the last that happened to it. The zero value is
+// empty. It is not safe for concurrent use.
+type EventQueue struct {
+	events  []Event
+	waiting map[Event]bool
+}
+
+// Add puts an event at the end.
+func (q *EventQueue) Add(e Event) {
+	if q.waiting == nil {
+		q.waiting = map[Event]bool{}
+	}
+	if q.waiting[e] {
+		q.events = slices.DeleteFunc(q.events, func(other Event) bool { return other == e })
+	}
+	q.waiting[e] = true
+	q.events = append(q.events, e)
+}
+
+// Next returns the first event and the channel to send it to: nil, on which a
+// select waits forever, where the queue is empty.
+func (q *EventQueue) Next(to chan<- Event) (chan<- Event, Event) {
+	if len(q.events) == 0 {
+		return nil, Event{}
+	}
+	return to, q.events[0]
+}
+
+// Sent removes the first event.
+func (q *EventQueue) Sent() {
+	delete(q.waiting, q.events[0])
+	q.events = q.events[1:]
+}
+
+type latelyKey struct{}
+
+// Lately returns a context for questions that are asked over and over, as for what
+// is shown of an agent. A place that is far away, and is told of changes by itself,
+// may answer them with what it was told in the last seconds. Nothing is done about
+// such an answer that cannot be taken back.
+func Lately(ctx context.Context) context.Context {
+	return context.WithValue(ctx, latelyKey{}, true)
+}
+
+// IsLately reports whether a question may be answered so.
+func IsLately(ctx context.Context) bool {
+	lately, _ := ctx.Value(latelyKey{}).(bool)
+	return lately
 }

@@ -1,13 +1,22 @@
 package worktree
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/process/git"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A Spec is the worktree that an agent should have.
@@ -123,4 +132,149 @@ func tidy(s string) string {
 		s += "_"
 	}
 	return s
+}
+
+// Record is what is known of a worktree that was made for an agent.
+type Record struct {
+	V         int       `json:"v"`
+	State     string    `json:"state"`
+	Agent     string    `json:"agent"`
+	Workspace string    `json:"workspace"`
+	Session   string    `json:"session"`
+	Provider  string    `json:"provider"`
+	Path      string    `json:"path"`              // of the tree
+	Common    string    `json:"common"`            // the git directory of the repository
+	GitDir    string    `json:"git_dir,omitempty"` // of the tree, in Common
+	Branch    string    `json:"branch"`
+	Base      string    `json:"base"` // a whole reference, or a commit
+	Made      time.Time `json:"made"`
+}
+
+// The states of a record. They stand in files: add, never rename.
+const (
+	making = "making" // git may have made a part of it; nobody has worked there
+	ready  = "ready"
+)
+
+const (
+	recordVersion = 1
+	recordName    = "worktree.json"
+	maxRecord     = 64 << 10
+)
+
+// BaseName is the base for people: without what all branches begin with.
+func (r Record) BaseName() string {
+	for _, prefix := range []string{"refs/heads/", "refs/remotes/", "refs/tags/"} {
+		if name, ok := strings.CutPrefix(r.Base, prefix); ok {
+			return name
+		}
+	}
+	return r.Base[:min(len(r.Base), 12)]
+}
+
+func (r Record) slot() string { return filepath.Dir(r.Path) }
+
+func (r Record) save() error {
+	r.V = recordVersion
+	if err := os.MkdirAll(r.slot(), 0o700); err != nil {
+		return fault.Errorf(fault.KindOf(err), "make the place of a worktree: %w", err)
+	}
+	if err := atomicfile.WriteJSON(filepath.Join(r.slot(), recordName), r); err != nil {
+		return fault.Errorf(fault.KindOf(err), "record a worktree: %w", err)
+	}
+	return nil
+}
+
+// forget removes the record and its slot.
+func (r Record) forget() error {
+	if err := os.Remove(filepath.Join(r.slot(), recordName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.Errorf(fault.KindOf(err), "forget a worktree: %w", err)
+	}
+	os.Remove(r.slot()) // Best effort: an empty directory harms nobody, and a full one stays.
+	return nil
+}
+
+// readRecord returns the record of a slot: fault.NotFound for none.
+func readRecord(slot string) (Record, error) {
+	var r Record
+	path := filepath.Join(slot, recordName)
+	raw, err := atomicfile.Read(path, maxRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, fault.Errorf(fault.NotFound, "no worktree in %s", slot)
+	}
+	if err != nil {
+		return r, fault.Errorf(fault.KindOf(err), "read the record of a worktree: %w", err)
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return r, fault.Errorf(fault.Storage, "read the record of a worktree %s: %w", path, err)
+	}
+	if r.V > recordVersion {
+		return r, fault.Errorf(fault.Protocol, "%s was written by a newer den: version %d, this one knows %d", path, r.V, recordVersion)
+	}
+	if r.slot() != slot || filepath.Clean(r.Path) != r.Path || r.Agent == "" || r.Branch == "" || !filepath.IsAbs(r.Common) || (r.State != making && r.State != ready) {
+		return r, fault.Errorf(fault.Storage, "the record of a worktree %s is damaged, or was moved", path)
+	}
+	return r, nil
+}
+
+// Made returns the record of a place: fault.NotFound where nothing was made.
+func Made(p Place) (Record, error) { return readRecord(filepath.Dir(p.Path)) }
+
+// Records returns all records below a root, by agent, and what could not be
+// read.
+func Records(root string) ([]Record, error) {
+	root = resolved(root)
+	slots, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.Errorf(fault.KindOf(err), "list worktrees: %w", err)
+	}
+	var all []Record
+	var problems []error
+	for _, slot := range slots {
+		if !slot.IsDir() {
+			continue
+		}
+		r, err := readRecord(filepath.Join(root, slot.Name()))
+		switch {
+		case err == nil:
+			all = append(all, r)
+		case fault.KindOf(err) != fault.NotFound:
+			problems = append(problems, err)
+		}
+	}
+	slices.SortFunc(all, func(a, b Record) int { return strings.Compare(a.Agent, b.Agent) })
+	return all, errors.Join(problems...)
+}
+
+// Git makes, looks at and removes worktrees with the git binary.
+type Git git.Git
+
+// view shows a worktree to git as it was made: the .git file in it could name
+// another repository.
+func (g Git) view(r Record) (*git.View, error) { return git.Git(g).Open(r.repository()) }
+
+func (r Record) repository() git.Repository {
+	return git.Repository{Top: r.Path, Dir: r.GitDir, Common: r.Common}
+}
+
+// lines calls take with every line that is written to it, as it comes.
+type lines struct {
+	end  byte // of a line
+	take func(line string)
+	rest []byte
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		i := bytes.IndexByte(l.rest, l.end)
+		if i < 0 {
+			return len(p), nil
+		}
+		l.take(string(l.rest[:i]))
+		l.rest = l.rest[i+1:]
+	}
 }

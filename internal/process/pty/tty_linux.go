@@ -1,9 +1,12 @@
 package pty
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -107,4 +110,109 @@ func RunsOn(pid int, tty *os.File) bool {
 	major, minor := unix.Major(uint64(st.Rdev)), unix.Minor(uint64(st.Rdev))
 	ps, ok := readStat(pid)
 	return ok && ps.alive() && ps.flags&flagExiting == 0 && ps.tty == minor&0xff|major<<8|minor&^0xff<<12
+}
+
+// InputQueued returns the number of input bytes that the program has not read.
+// In canonical mode a line counts once it is complete.
+func (p *PTY) InputQueued() (n int, err error) {
+	err = p.control("ask for the terminal's input queue", func(fd int) error {
+		slave, err := openSlave(fd, p.id.name)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(slave)
+		n, err = unix.IoctlGetInt(slave, unix.TIOCINQ)
+		return err
+	})
+	return n, err
+}
+
+// caught receives the signals that this process was started to ignore. It is
+// never read: a signal that nobody receives is dropped.
+var caught = make(chan os.Signal, 1)
+
+// catchIgnored makes every ignored signal caught and dropped instead. This
+// matters for children: exec resets a caught signal to its default but keeps
+// an ignored one, and a host started with "&" or nohup would run shells that
+// ignore Ctrl-C.
+func catchIgnored() {
+	status, err := os.ReadFile("/proc/thread-self/status")
+	if err != nil {
+		return // Best effort: without /proc there is nothing to go by.
+	}
+	mask := ignoredMask(status)
+	for sig := syscall.Signal(1); sig < 32; sig++ {
+		if mask&(1<<(sig-1)) != 0 {
+			signal.Notify(caught, sig)
+		}
+	}
+}
+
+// ignoredMask returns the SigIgn mask of a status file, bit 0 for signal 1.
+func ignoredMask(status []byte) uint64 {
+	_, rest, ok := bytes.Cut(status, []byte("\nSigIgn:"))
+	if !ok {
+		return 0
+	}
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	mask, _ := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 64)
+	return mask
+}
+
+// InCgroup makes a child start in the cgroup of an open directory, unless nil.
+func InCgroup(attr *syscall.SysProcAttr, dir *os.File) {
+	if dir != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, int(dir.Fd())
+	}
+}
+
+// Foreground returns the terminal's foreground process group, or 0, and its
+// live processes below the roots, nearest to them first.
+func (p *PTY) Foreground() (group int, programs []Program, err error) {
+	if group, err = p.ForegroundGroup(); err != nil || group <= 0 {
+		return 0, nil, err
+	}
+	var w treeWalk
+	w.reset()
+	self := os.Getpid()
+	for _, root := range p.processRoots() {
+		if root != self {
+			w.add(root)
+		}
+		w.walk(root, nil)
+	}
+	for _, st := range w.found {
+		if st.pgrp != group || !st.alive() || len(programs) == maxPrograms {
+			continue
+		}
+		programs = append(programs, Program{
+			Process: Process{st.pid, st.started}, Parent: st.ppid, Name: st.comm, Argv: argvOf(st.pid),
+		})
+	}
+	return group, programs, nil
+}
+
+// processRoots returns the processes below which those of the terminal are.
+func (p *PTY) processRoots() []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.roots == nil {
+		return []int{os.Getpid()}
+	}
+	return p.roots
+}
+
+// argvOf returns the arguments of a process, as far as maxArgv bytes of them
+// go. A process that has just ended has none.
+func argvOf(pid int) []string {
+	var buf [maxArgv]byte
+	data, err := readInto(buf[:], procPath(pid, "cmdline"))
+	if err != nil {
+		return nil
+	}
+	var argv []string
+	for _, arg := range bytes.Split(bytes.TrimRight(data, "\x00"), []byte{0}) {
+		argv = append(argv, strings.ToValidUTF8(string(arg), "\ufffd"))
+	}
+	return argv
 }

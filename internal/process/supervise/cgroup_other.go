@@ -38,3 +38,23 @@ func (Cgroup) Remove() {}
 func RemoveEmptyCgroups(time.Time) error { return nil }
 
 func outsideSessions() *os.File { return nil }
+
+// childless cannot be asked without taking a child's status away.
+func childless() bool { return false }
+
+// Deletions does not tell here.
+func Deletions(*os.File) (deleted <-chan os.Signal, end func()) { return nil, func() {} }
+
+// forgetBinary is a saving that only Linux is asked for.
+func forgetBinary() {}
+
+// ownMemory is known on Linux only.
+func ownMemory() (int, bool) { return 0, false }
+
+// BecomeSubreaper has no counterpart here: orphans go to init.
+func BecomeSubreaper() error { return nil }
+
+// Only Linux tells.
+func inTransition() []int { return nil }
+
+func isInTransition(int) bool { return false }

@@ -10,9 +10,9 @@ import (
 func TestScansAreShared(t *testing.T) {
 	var scans atomic.Int32
 	begun, release := make(chan struct{}, 2), make(chan struct{})
-	s := &sharedScan{scan: func() []int { n := scans.Add(1); begun <- struct{}{}; <-release; return []int{int(n)} }}
+	s := &SharedScan[[]int]{Scan: func() []int { n := scans.Add(1); begun <- struct{}{}; <-release; return []int{int(n)} }}
 	var callers sync.WaitGroup
-	callers.Go(func() { s.find() })
+	callers.Go(func() { s.Find() })
 	<-begun
 	joined := s.join()
 	for range 50 {
@@ -21,7 +21,7 @@ func TestScansAreShared(t *testing.T) {
 		}
 	}
 	close(release)
-	if found := s.find(); found[0] != 2 {
+	if found := s.Find(); found[0] != 2 {
 		t.Errorf("got scan %d, which began before the call", found[0])
 	}
 	callers.Wait()

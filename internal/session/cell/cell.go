@@ -4,9 +4,17 @@
 package cell
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/ident"
 )
@@ -140,4 +148,293 @@ func CheckID(id string) error {
 		return fault.Errorf(fault.Usage, "'%s' is not a cell id", id)
 	}
 	return nil
+}
+
+// recordVersion is the version of the record format. A newer one is refused.
+const recordVersion = 2
+
+// File suffixes of a cell, and the size limit of the file that names the last
+// cell.
+const (
+	journalEnd = ".jsonl"
+	outputEnd  = ".out"
+	maxLast    = 4 << 10
+)
+
+// Store keeps the records of a session's cells. Looking one up costs the same
+// whatever the log's size.
+type Store struct {
+	Dir string
+}
+
+func (s Store) path(id string) string { return filepath.Join(s.Dir, id+journalEnd) }
+
+// last returns the path of the file whose last complete line is the id of the
+// last cell.
+func (s Store) last() string { return filepath.Join(s.Dir, "last") }
+
+// OutputPath returns the path of a cell's whole output.
+func (s Store) OutputPath(id string) string { return filepath.Join(s.Dir, id+outputEnd) }
+
+// Begin stores a new cell's record and makes it the last cell. The caller
+// closes the journal. With an error something of that could not be written, and
+// the journal tries again with every Save.
+func (s Store) Begin(r Record) (*Journal, error) {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return &Journal{path: s.path(r.CellID)}, fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
+	}
+	j, err := newJournal(s.path(r.CellID), r)
+	return j, errors.Join(err, s.setLast(r.CellID))
+}
+
+func (s Store) setLast(id string) error {
+	if err := appendID(s.last(), id, maxLast); err != nil {
+		return fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", id, err)
+	}
+	return nil
+}
+
+// Reopen opens the journal of a cell that was begun before.
+func (s Store) Reopen(id string) (*Journal, error) {
+	j := &Journal{path: s.path(id), torn: true} // its last writer may have died
+	return j, j.open(0)
+}
+
+// Put stores the record of a cell that is over, which could not be stored when
+// it ended.
+func (s Store) Put(r Record) error {
+	j := &Journal{path: s.path(r.CellID), torn: true}
+	if err := errors.Join(j.Save(r), j.Close()); err != nil {
+		return err
+	}
+	return s.NotBefore(r.CellID)
+}
+
+// NotBefore makes a cell the last one if it is newer than the last one.
+func (s Store) NotBefore(id string) error {
+	if last, err := s.lastID(); err == nil && last >= id { // identifiers sort by time
+		return nil
+	}
+	return s.setLast(id)
+}
+
+// Load reads a cell's record; an empty id means the last cell.
+func (s Store) Load(id string) (Record, error) {
+	var r Record
+	if id == "" {
+		var err error
+		if id, err = s.lastID(); err != nil {
+			return r, err
+		}
+	}
+	if err := CheckID(id); err != nil {
+		return r, err
+	}
+	found, err := readLast(s.path(id), func(line []byte) bool {
+		r = Record{}
+		return json.Unmarshal(line, &r) == nil
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return r, fault.Errorf(fault.NotFound, "no cell '%s'", id)
+	case err != nil:
+		return r, fault.Errorf(fault.Storage, "read cell '%s': %w", id, err)
+	case !found:
+		return r, fault.Errorf(fault.Storage, "read cell '%s': its record holds nothing", id)
+	}
+	if r.V > recordVersion {
+		return r, fault.Errorf(fault.Protocol, "cell '%s' was recorded by a newer den: version %d, this one knows %d", id, r.V, recordVersion)
+	}
+	r.CellID = id
+	s.locateOutput(&r)
+	return r, nil
+}
+
+// locateOutput sets where the cell's whole output is. The record's own path is
+// not used: its Home may have moved, or somebody else may have written it.
+func (s Store) locateOutput(r *Record) {
+	if r.OutputFile == "" {
+		return
+	}
+	r.OutputFile = s.OutputPath(r.CellID)
+	if fi, err := os.Lstat(r.OutputFile); err != nil || !fi.Mode().IsRegular() {
+		r.OutputFile = "" // pruned
+	}
+}
+
+// lastID is the id of the last cell.
+func (s Store) lastID() (id string, err error) {
+	found, err := readLast(s.last(), func(line []byte) bool {
+		id = string(line)
+		return ident.IsID(id)
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && !found:
+		return "", fault.Hintf(fault.Errorf(fault.NotFound, "no cell was run in this session"), "'den run' runs one")
+	case err != nil:
+		return "", fault.Errorf(fault.Storage, "find the last cell: %w", err)
+	}
+	return id, nil
+}
+
+// Prune removes the oldest cells beyond keep, and the oldest outputs beyond
+// size bytes in total. The newest cell is always kept whole.
+func (s Store) Prune(keep int, size int64) error {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return fault.Errorf(fault.KindOf(err), "forget old cells: %w", err)
+	}
+	slices.Reverse(entries) // identifiers sort by time: the newest first
+	cells, newest := 0, ""
+	var errs []error
+	for _, e := range entries {
+		id, kind, _ := strings.Cut(e.Name(), ".")
+		kind = "." + kind
+		if !ident.IsID(id) || id == newest {
+			continue
+		}
+		switch {
+		case newest == "":
+			newest = id
+			cells++
+			continue
+		case kind == journalEnd:
+			cells++
+		case kind == outputEnd:
+			if info, err := e.Info(); err == nil {
+				size -= info.Size()
+			}
+		}
+		if kind == journalEnd && cells > keep || kind == outputEnd && (size < 0 || cells >= keep) {
+			errs = append(errs, os.Remove(filepath.Join(s.Dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// maxJournal is the size at which a journal is rewritten.
+const maxJournal = 1 << 20
+
+// Journal stores the record of one cell. Each change appends a line with the
+// whole record, and the last complete line counts. Appending costs a fiftieth
+// of replacing a file, and after a crash the previous line is still there.
+type Journal struct {
+	path string
+	file *os.File
+	size int64
+	torn bool // the last line may lack its end
+}
+
+// newJournal creates the journal of a new cell. With an error it returns a
+// journal that tries again with every Save.
+func newJournal(path string, r Record) (*Journal, error) {
+	j := &Journal{path: path}
+	if err := j.open(os.O_CREATE | os.O_EXCL); err != nil {
+		return j, err
+	}
+	return j, j.Save(r)
+}
+
+func (j *Journal) open(flags int) error {
+	f, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND|flags, 0o600)
+	if err != nil {
+		return fault.Errorf(fault.KindOf(err), "keep a cell: %w", err)
+	}
+	j.file = f
+	return nil
+}
+
+// Save makes r the record.
+func (j *Journal) Save(r Record) error {
+	if j.file == nil {
+		if err := j.open(os.O_CREATE); err != nil {
+			return err
+		}
+	}
+	r.V = recordVersion
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fault.Errorf(fault.Internal, "keep cell '%s': %w", r.CellID, err)
+	}
+	line = append(line, '\n')
+	if j.size > 0 && j.size+int64(len(line)) > maxJournal {
+		return j.beginAnew(line)
+	}
+	if j.torn {
+		line = append([]byte{'\n'}, line...)
+	}
+	n, err := j.file.Write(line)
+	j.size += int64(n)
+	if j.torn = err != nil; err != nil {
+		return fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
+	}
+	return nil
+}
+
+// beginAnew leaves only the newest line.
+func (j *Journal) beginAnew(line []byte) error {
+	if err := atomicfile.Replace(j.path, line); err != nil {
+		return fault.Errorf(fault.KindOf(err), "keep a cell: %w", err)
+	}
+	old := j.file
+	if err := j.open(0); err != nil {
+		return err
+	}
+	j.size, j.torn = int64(len(line)), false
+	return old.Close()
+}
+
+// Remove closes the journal of a cell that is refused, and removes the file that
+// it made.
+func (j *Journal) Remove() error {
+	if j.file == nil {
+		return nil
+	}
+	return errors.Join(j.file.Close(), os.Remove(j.path))
+}
+
+// Close closes the journal. Its file stays.
+func (j *Journal) Close() error {
+	if j.file == nil {
+		return nil
+	}
+	return j.file.Close()
+}
+
+// maxJournalRead bounds a journal that is read: it is rewritten above 1 MiB, but
+// one record may be longer.
+const maxJournalRead = 64 << 20
+
+// readLast calls take with the lines of a file, last line first, until take
+// returns true. It reports whether it did. A missing file is an error.
+func readLast(path string, take func(line []byte) bool) (bool, error) {
+	raw, err := atomicfile.Read(path, maxJournalRead)
+	if err != nil {
+		return false, err
+	}
+	end := bytes.LastIndexByte(raw, '\n') // what comes after is not whole yet
+	for end >= 0 {
+		begin := bytes.LastIndexByte(raw[:end], '\n')
+		if take(raw[begin+1 : end]) {
+			return true, nil
+		}
+		end = begin
+	}
+	return false, nil
+}
+
+// appendID appends an id to a file. The file is rewritten before it exceeds
+// max bytes.
+func appendID(path, id string, max int64) error {
+	if fi, err := os.Stat(path); err == nil && fi.Size() > max {
+		return atomicfile.Replace(path, []byte(id+"\n"))
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("\n" + id + "\n") // the line before may lack its end
+	return errors.Join(err, f.Close())
 }

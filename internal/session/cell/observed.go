@@ -212,3 +212,188 @@ func ProbeAfter(p Program, o Observed, s State, ago time.Duration) time.Duration
 	}
 	return max(0, ProbePause-ago)
 }
+
+// State is the state of a cell between decisions. It is a plain value that
+// survives an upgrade.
+type State struct {
+	Lines   []string `json:"lines,omitempty"`   // what is still to be typed
+	Typed   string   `json:"typed"`             // the line that was typed last
+	ByShell bool     `json:"by_shell"`          // it was sent at the prompt of a shell with marks
+	Prompt  Prompt   `json:"prompt"`            // the program's, when the code was sent
+	Learned Prompt   `json:"learned"`           // the program's, for the next cell
+	Cleared int      `json:"cleared,omitempty"` // not 0: what stood behind the shell's prompt was dropped, and this many ends tell that it is gone
+	Emptied int      `json:"emptied,omitempty"` // or this many reports that the input is empty
+	Clears  int      `json:"clears,omitempty"`  // how often that was tried
+	Strays  int      `json:"strays,omitempty"`  // inputs of others when it was tried last
+	Python  Python   `json:"python,omitzero"`   // what was typed, for Python's REPL
+}
+
+// Begin returns the initial state of a cell. learned is the program's prompt
+// at the end of the last cell.
+func Begin(code string, learned Prompt) State {
+	return State{Lines: strings.Split(strings.TrimRight(code, "\n"), "\n"), Learned: learned}
+}
+
+// isCleared reports whether the shell discarded its input line without a new
+// prompt, as fish does.
+func (s *State) isCleared(o *Observed) bool {
+	return s.Cleared > 0 && o.Shell.Ends >= s.Cleared && o.Shell.Last == 'D' && o.Quiet > promptRest
+}
+
+// clearing reports whether the shell has not yet discarded its input.
+func (s *State) clearing(o *Observed) bool {
+	return s.Cleared > o.Shell.Ends && s.Emptied > o.Shell.Emptied
+}
+
+// unclean reports whether the shell's input is not known to be empty. Once the
+// shell has discarded it, only what was typed or shown since counts.
+func (s *State) unclean(p Program, o *Observed) bool {
+	if s.Cleared == 0 {
+		return o.stray() || o.Shell.Refused && p.KeepsRefused && !o.Shell.Inner
+	}
+	return o.Stray.Count != s.Strays && o.stray() || o.Shell.Last == 'P' || o.Shell.Leftover(o.Left.Text)
+}
+
+// learn returns the program's prompt. After output without a newline, the text
+// left of the cursor is more than the prompt.
+func learn(last, left Prompt) Prompt {
+	switch {
+	case last.Text != "" && left.Text == "": // something printed behind the prompt
+		return last
+	case last.endsLine(left.Text):
+		return last
+	}
+	return left
+}
+
+// endsLine reports whether line is output without a newline followed by the
+// prompt.
+func (p Prompt) endsLine(line string) bool {
+	return p.Text != "" && line != p.Text && strings.HasSuffix(line, p.Text) && !IsContinuation(line, p.Text)
+}
+
+// next takes the next line of the code.
+func (s State) next() State {
+	s.Typed, s.Lines = s.Lines[0], s.Lines[1:]
+	s.Python.Add(s.Typed)
+	return s
+}
+
+// holdsInput reports whether exactly a part of the code is after the prompt:
+// the terminal discarded the rest at Ctrl-C, and the program's editor missed
+// the signal, as Python's does while it handles a key.
+func (s *State) holdsInput(o *Observed) bool {
+	typed, ok := strings.CutPrefix(o.Left.Text, s.Prompt.Text)
+	typed = strings.TrimSpace(typed)
+	return ok && typed != "" && strings.HasPrefix(strings.TrimSpace(s.Typed), typed)
+}
+
+// promptBack reports whether the program's prompt stands left of the cursor:
+// the same, behind output without a newline, or with another path in it.
+func (s *State) promptBack(o *Observed) bool {
+	shown, prompt := o.Left.Text, s.Prompt.Text
+	return prompt != "" && (SamePrompt(shown, prompt) || strings.HasSuffix(shown, prompt) || OtherPath(shown, prompt))
+}
+
+// known reports whether the text left of the cursor is the program's prompt or
+// its continuation prompt.
+func (s *State) known(o *Observed) bool {
+	return SamePrompt(o.Left.Text, s.Prompt.Text) || IsContinuation(o.Left.Text, s.Prompt.Text)
+}
+
+// StrayInput tracks input that no cell typed, the terminal's own replies
+// included. Until a shell is known to have consumed it, some of it may stand in
+// the shell's input line, or in its editor's state: what the screen shows does
+// not tell all (a search, a key that waits for another, vi's command mode). It
+// survives an upgrade.
+type StrayInput struct {
+	Count   int  `json:"count,omitempty"`   // inputs so far
+	Pending bool `json:"pending,omitempty"` // some may not be consumed
+	Entered bool `json:"entered,omitempty"` // the last one ended with Enter
+	Ends    int  `json:"ends,omitempty"`    // that the shell had reported when it came
+}
+
+// Add records one input. entered says that it ended with Enter.
+func (i *StrayInput) Add(entered bool, ends int) {
+	*i = StrayInput{Count: i.Count + 1, Pending: true, Entered: entered, Ends: ends}
+}
+
+// Consumed records that all inputs up to count were consumed.
+func (i *StrayInput) Consumed(count int) {
+	if i.Count == count {
+		i.Pending = false
+	}
+}
+
+// HalfLine is a line that was typed by no cell, and not entered.
+type HalfLine struct {
+	Text      string // without what its keys removed
+	Keys      bool   // other keys were pressed: what the line holds is not known
+	Canonical bool   // the terminal edits it
+	Shown     bool   // there was output since
+	Behind    bool   // something stands behind the cursor
+}
+
+// Empty reports whether nothing was typed since the last Enter.
+func (h *HalfLine) Empty() bool { return h.Text == "" && !h.Keys }
+
+// standsHalf reports whether half a line stands in the input of a program
+// without marks, whose prompt is known or "". Where that cannot be told it is
+// taken for granted: code that is typed behind it would run with it.
+func (o *Observed) standsHalf(known string) bool {
+	h, left := &o.Half, o.Left.Text
+	typed := strings.TrimSpace(h.Text)
+	switch {
+	case o.hasMarks() || h.Empty():
+		return false
+	case h.Canonical:
+		return true
+	case o.AltScreen: // keys are commands there
+		return false
+	case known != "" && !h.Behind && (SamePrompt(left, known) || OtherPath(left, known)):
+		return !h.Shown && typed != "" && !o.Ready // its echo may be on its way
+	case known != "" && strings.HasPrefix(left, known), h.Keys, typed == "", strings.Contains(h.Text, "\t"):
+		return true
+	case !h.Shown && !o.Ready:
+		return true
+	}
+	shown := strings.TrimSpace(left)
+	return h.Behind || strings.HasSuffix(shown, typed) || shown != "" && strings.HasSuffix(typed, shown)
+}
+
+// hasMarks reports whether a shell with marks reads the terminal.
+func (o *Observed) hasMarks() bool { return o.Shell.Token != "" && o.Shell.Last != 'C' }
+
+// strayBetween reports whether the next line of a cell would be typed behind
+// something that no cell typed. What a command or the program has read is gone.
+func (o *Observed) strayBetween(s *State) bool {
+	switch {
+	case !s.ByShell || !o.hasMarks():
+		return o.standsHalf(s.Prompt.Text)
+	case !o.Stray.Pending:
+		return false
+	case o.Shell.Last != 'B' || o.Shell.Ends == o.Stray.Ends || !o.Blank:
+		return true
+	}
+	// An editor would show what it has. The terminal does not, of half a line.
+	return !o.Stray.Entered && (o.Half.Canonical || o.Half.Keys)
+}
+
+// stuck reports whether the shell itself, and no command of its own, makes
+// nothing of what was typed: Ctrl-S stopped the terminal's output, for example.
+func (o *Observed) stuck() bool { return o.Own && o.Quiet > quietRest && o.stray() }
+
+// stray reports whether the shell's input may hold something that no cell
+// typed. A line that was entered is gone when the shell has reported an end
+// since and shows nothing behind its prompt.
+func (o *Observed) stray() bool {
+	m := &o.Shell
+	switch {
+	case m.Token == "" || m.Last == 'C': // there is no shell, or it is not reading
+		return false
+	case m.Last == 'P' || m.Leftover(o.Left.Text):
+		return true
+	}
+	entered := o.Stray.Entered && m.Ends > o.Stray.Ends && o.Blank
+	return o.Stray.Pending && !entered
+}

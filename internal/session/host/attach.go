@@ -7,6 +7,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/base/wake"
 	"den/internal/session/home"
 	"den/internal/session/wire"
 )
@@ -110,7 +111,7 @@ func (h *Host) attach(ctx context.Context, c *rpc.Call) (any, error) {
 	}
 	h.core.follow(f)
 	defer h.core.unfollow(f)
-	f.poke() // the first paint
+	f.wake.Set() // the first paint
 	inputs, more, upgrading := 0, c.More, h.upgrading
 	for {
 		select {
@@ -199,4 +200,76 @@ func (c *core) unfollow(f *follower) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.followers, f)
+}
+
+// maxBehind bounds the output that is buffered for one slow client. At the
+// bound the buffer is dropped, and the client gets the whole screen once it
+// reads again.
+const maxBehind = 1 << 20
+
+// follower buffers the output for one attached client.
+type follower struct {
+	mu      sync.Mutex // guards the fields below; taken after core.mu
+	pending []byte
+	seq     uint64
+	repaint bool
+	last    *wire.Frame // or nil: the stream goes on
+	wake    wake.Signal // there is something to take
+}
+
+func newFollower() *follower {
+	return &follower{repaint: true, wake: wake.New()}
+}
+
+func (f *follower) push(chunk []byte, seq uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seq = seq
+	if !f.repaint {
+		if len(f.pending)+len(chunk) > maxBehind {
+			f.repaint, f.pending = true, nil
+		} else {
+			f.pending = append(f.pending, chunk...)
+		}
+	}
+	f.wake.Set()
+}
+
+// markRepaint makes the whole screen the next frame.
+func (f *follower) markRepaint() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.repaint, f.pending = true, nil
+	f.wake.Set()
+}
+
+// end makes frame the last of the stream.
+func (f *follower) end(frame wire.Frame) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last == nil {
+		f.last = &frame
+	}
+	f.wake.Set()
+}
+
+// take returns the next frames, in order. A repaint is made under the core's
+// lock, so that no output is lost between it and the following frame.
+func (c *core) take(f *follower) (frames []wire.Frame, done bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.repaint {
+		cols, rows := c.term.Size()
+		frames = append(frames, wire.Frame{Repaint: true, Cols: cols, Rows: rows, Data: c.term.Dump(), Seq: c.log.Position().Seq})
+		f.repaint, f.pending = false, nil
+	} else if len(f.pending) > 0 {
+		frames = append(frames, wire.Frame{Data: f.pending, Seq: f.seq})
+		f.pending = nil
+	}
+	if f.last != nil {
+		frames = append(frames, *f.last)
+	}
+	return frames, f.last != nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/ident"
 	"den/internal/base/rpc"
+	"den/internal/base/wake"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
 	"den/internal/screen/eventlog"
@@ -186,8 +188,8 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 	}
 	c := &core{
 		clock: clock, term: term,
-		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{}, logNews: map[chan struct{}]struct{}{},
-		active: make(chan struct{}, 1), moved: make(chan struct{}, 1), paused: make(chan struct{}, 1), held: make(chan struct{}, 1), editor: cell.EditorOf(m.Command[0]),
+		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{}, logNews: map[wake.Signal]struct{}{},
+		rest: supervise.NewActivity(), moved: wake.New(), paused: wake.New(), held: wake.New(), editor: cell.EditorOf(m.Command[0]),
 	}
 	w, err := eventlog.Create(h.dir.Log(), eventlog.Options{
 		Header:     eventlog.Header{Cols: m.Cols, Rows: m.Rows, Term: m.Term, Title: m.Name, Command: strings.Join(m.Command, " ")},
@@ -223,7 +225,7 @@ func (h *Host) adopt(pid int) {
 	h.input = newInputQueue(h.tty)
 	h.tty.SetRoot(pid, os.Getpid())
 	h.cells = &cells{
-		h: h, store: cell.Store{Dir: h.dir.Cells()}, interrupting: make(chan struct{}, 1),
+		h: h, store: cell.Store{Dir: h.dir.Cells()}, interrupting: wake.New(),
 		program: cell.Program{KeepsRefused: cell.KeepsRefused(h.record.Command[0])},
 	}
 	if p := h.record.Prompt; filepath.IsAbs(p) { // 'den new' made it so
@@ -231,4 +233,49 @@ func (h *Host) adopt(pid int) {
 	} else {
 		h.cells.program.Prompt = strings.TrimRight(p, " ")
 	}
+}
+
+// MainFrom is Main for a host that is not a child of its creator, such as one
+// in a container. Bootstrap, reply and the descriptors that a child would
+// inherit are passed over the creator's socket.
+func MainFrom(ctx context.Context, version, socket string) error {
+	configureProcess()
+	conn, lock, err := takeOver(socket)
+	if err != nil {
+		return err
+	}
+	return run(ctx, version, conn, conn, lock, func() {
+		conn.Close() // Best effort: the creator has had its word.
+		supervise.LetGo(os.Stdout)
+	})
+}
+
+// takeOver connects to the creator and receives the session's lock, which is
+// never released in between, and the file for this process's log.
+func takeOver(socket string) (*net.UnixConn, *os.File, error) {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		return nil, nil, fault.Errorf(fault.Unreachable, "reach the creator: %w", err)
+	}
+	lock, words, err := home.ReceiveFiles(conn)
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	defer words.Close()
+	if err := unix.Dup2(int(words.Fd()), 2); err != nil {
+		log.Printf("write to the session's host.log: %v", err) // then they stay here
+	}
+	return conn, lock, nil
+}
+
+// inheritable returns environ without the variables that mark a host.
+func inheritable(environ []string) []string {
+	var env []string
+	for _, kv := range environ {
+		if !strings.HasPrefix(kv, home.HostMark+"=") {
+			env = append(env, kv)
+		}
+	}
+	return env
 }

@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
+	"den/internal/base/wake"
 	"den/internal/screen/eventlog"
 	"den/internal/session/cell"
 	"den/internal/session/home"
@@ -48,7 +51,7 @@ type running struct {
 	journal  *cell.Journal
 	patience *time.Timer   // or nil: tells when a fired cell is late
 	changed  chan struct{} // closed, and replaced, when the record changes
-	released chan struct{} // set once; room for one token: somebody gives the session back
+	released wake.Signal   // set once: somebody gives the session back
 }
 
 // run sends code to the program and waits until the cell ends, the program
@@ -97,8 +100,8 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	now := time.Now()
 	id = ident.New(now)
 	r = &running{
-		cells: cs, id: id, changed: make(chan struct{}), released: make(chan struct{}, 1), state: cell.Begin(req.Code, cs.learned),
-		turn: &cellTurn{sink: cell.NewSink(cs.store.OutputPath(id)), moved: make(chan struct{}, 1)},
+		cells: cs, id: id, changed: make(chan struct{}), released: wake.New(), state: cell.Begin(req.Code, cs.learned),
+		turn: &cellTurn{sink: cell.NewSink(cs.store.OutputPath(id)), moved: wake.New()},
 		life: cellLife{Begun: cs.h.core.clock(), Record: cell.Record{
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		}},
@@ -325,4 +328,82 @@ func (cs *cells) prune(now bool) {
 	if err := cs.store.Prune(keptCells, keptOutput); err != nil {
 		log.Printf("forget old cells: %v", err)
 	}
+}
+
+// With the disk full, cells run all the same: the code may be what makes room.
+// Their results say what was not saved, and the records of those that ended
+// meanwhile are written when there is room again.
+
+// maxUnsaved bounds the records that wait. Beyond it the oldest are lost: 'den
+// poll' then shows what was last saved of them.
+const maxUnsaved = 32
+
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// notSaved says that something of a cell could not be written.
+func notSaved(what string, err error) string {
+	var why syscall.Errno
+	if errors.As(err, &why) {
+		return fmt.Sprintf("%s (%v)", what, why)
+	}
+	return fmt.Sprintf("%s (%v)", what, err)
+}
+
+// saveLocked writes the cell's record. That of a cell that is over waits for
+// room.
+func (r *running) saveLocked(rec cell.Record) error {
+	cs := r.cells
+	err := r.journal.Save(rec)
+	if !rec.Final() {
+		return err
+	}
+	if err == nil {
+		err = cs.store.NotBefore(rec.CellID) // it could perhaps not be made the last one
+	}
+	if err != nil {
+		if cs.unsaved = append(cs.unsaved, rec); len(cs.unsaved) > maxUnsaved {
+			cs.unsaved = cs.unsaved[1:]
+		}
+	}
+	return err
+}
+
+// saveUnsavedLocked writes the records that wait, and stops at the first that
+// cannot be written.
+func (cs *cells) saveUnsavedLocked() {
+	for len(cs.unsaved) > 0 {
+		if err := cs.store.Put(cs.unsaved[0]); err != nil {
+			log.Printf("save a cell that ended while the disk was full: %v", err)
+			return
+		}
+		cs.unsaved = cs.unsaved[1:]
+	}
+}
+
+// saveUnsaved writes the records that wait, if there is room.
+func (cs *cells) saveUnsaved() {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.saveUnsavedLocked()
+}
+
+// lostEvents counts the events that the log could not record.
+func (c *core) lostEvents() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.log.Stats().LostEvents
+}
+
+// describeLost says that a number of events was not recorded, and why if it
+// lasts.
+func (c *core) describeLost(events uint64) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	what := fmt.Sprintf("%d events of the session's log", events)
+	if why := c.log.Stats().Paused; why != "" {
+		what += " (" + why + ")"
+	}
+	return what
 }

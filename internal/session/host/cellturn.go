@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 
+	"den/internal/base/wake"
+	"den/internal/screen"
 	"den/internal/screen/vt"
 	"den/internal/session/cell"
 )
@@ -17,7 +19,7 @@ type cellTurn struct {
 	hook *hook           // or nil
 	// prompt is the program's, if the cell's end is told by no marks; or "".
 	prompt string
-	moved  chan struct{} // room for one token: there was output
+	moved  wake.Signal // there was output
 }
 
 // turnState is the state of a cellTurn that survives an upgrade.
@@ -57,15 +59,7 @@ func (c *core) feedLocked(chunk []byte) {
 		c.marksLocked()
 		c.cell.follow(c.term)
 	}
-	c.cell.poke()
-}
-
-// poke wakes the cell's goroutine.
-func (t *cellTurn) poke() {
-	select {
-	case t.moved <- struct{}{}:
-	default: // a token lies there already
-	}
+	c.cell.moved.Set()
 }
 
 // partLen returns the length of the next part. A part ends after a sequence
@@ -160,4 +154,38 @@ func (t *cellTurn) resized(term *vt.Terminal, resize func()) {
 	t.take.TakeTo(term, line, col)
 	resize()
 	t.take.ContinueAt(at())
+}
+
+// take collects or drops the output on the screen, as decided.
+func (r *running) take(what cell.Take, o cell.Observed) {
+	if what.What == cell.Nothing {
+		return
+	}
+	c, t := r.cells.h.core, r.turn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case t.take == nil:
+	case what.What == cell.Drop:
+		t.take = nil
+	default:
+		t.take.Finish(c.term, what.Line, what.Col)
+		t.take = cell.NewCollector(t.sink, o.Line, o.Left.Col)
+	}
+}
+
+// outputSoFar returns the cell's output up to now. Collection is not affected.
+func (r *running) outputSoFar() string {
+	c, t := r.cells.h.core, r.turn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.take == nil || t.Over {
+		return t.sink.SoFar("")
+	}
+	if c.term.Modes().AltScreen { // all of it is the program's
+		return t.sink.SoFar(strings.TrimRight(screen.Text(c.term), "\n "))
+	}
+	cur := c.term.Cursor()
+	rest := t.take.Peek(c.term, c.term.ScreenLine()+int64(cur.Row), cur.Col)
+	return t.sink.SoFar(rest)
 }

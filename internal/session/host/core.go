@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"den/internal/base/wake"
+	"den/internal/process/supervise"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
@@ -21,6 +23,7 @@ import (
 // it, except to write the log.
 type core struct {
 	clock func() time.Duration // monotonic, since the session's start
+	rest  *supervise.Activity  // when nothing happens, memory is returned
 
 	mu sync.Mutex // guards the fields below
 	coreState
@@ -31,8 +34,8 @@ type core struct {
 	lastCheck time.Duration // when the waiters were last checked
 	checkDue  bool          // a check is scheduled
 	followers map[*follower]struct{}
-	logNews   map[chan struct{}]struct{} // room for one token each: the log has grown, or is over
-	logsRead  chan struct{}              // closed when the last log stream has ended; or nil
+	logNews   map[wake.Signal]struct{} // the log has grown, or is over
+	logsRead  chan struct{}            // closed when the last log stream has ended; or nil
 	shell     cell.ShellMarks
 	progress  eventlog.TerminalWork // reported last
 	cell      *cellTurn             // or nil while no cell runs
@@ -42,10 +45,9 @@ type core struct {
 	outdated    int         // bytes of replies in the emulator's outbox whose asker is gone
 	ended       *wire.Exit  // or nil while the program runs
 
-	active chan struct{} // set once; room for one token: something happened
-	moved  chan struct{} // set once; room for one token: something was printed or typed, or resized
-	paused chan struct{} // set once; room for one token: the log cannot be written
-	held   chan struct{} // set once; room for one token: replies are held back
+	moved  wake.Signal // set once: something was printed or typed, or resized
+	paused wake.Signal // set once: the log cannot be written
+	held   wake.Signal // set once: replies are held back
 }
 
 // coreState is the state of core, apart from log and screen, that survives an
@@ -170,10 +172,7 @@ func (c *core) rotateLocked() {
 
 func (c *core) pausedBy(err error) {
 	log.Printf("recording paused: %v", err)
-	select {
-	case c.paused <- struct{}{}:
-	default: // a token lies there already
-	}
+	c.paused.Set()
 }
 
 // retryLog tries to resume recording. It reports whether another try is
@@ -193,19 +192,8 @@ func (c *core) retryLog() bool {
 
 func (c *core) happenedLocked() {
 	c.Activity++
-	c.noteActivity()
-	select {
-	case c.moved <- struct{}{}:
-	default: // a token lies there already
-	}
-}
-
-// noteActivity wakes the goroutine that returns memory once the host is idle.
-func (c *core) noteActivity() {
-	select {
-	case c.active <- struct{}{}:
-	default: // a token lies there already
-	}
+	c.rest.Note()
+	c.moved.Set()
 }
 
 // lastActivity counts the program's output and input so far.
@@ -320,4 +308,64 @@ func (c *core) size() (cols, rows int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.term.Size()
+}
+
+// notesPerTurn bounds the notes that one turn logs. A program that sends more
+// in one chunk of output loses the later ones.
+const notesPerTurn = 16
+
+// notesLocked logs what the program did to its terminal that no screen shows.
+// Of several bells or progress reports in one turn the last is enough.
+func (c *core) notesLocked() {
+	notes := c.term.TakeNotes()
+	if len(notes) == 0 {
+		return
+	}
+	var bell, progress, clipboard *eventlog.TerminalNote
+	logged := 0
+	for i := range notes {
+		n := terminalNote(c.term, &notes[i])
+		switch notes[i].Kind {
+		case vt.NoteBell:
+			bell = &n
+		case vt.NoteProgress:
+			progress = &n
+		case vt.NoteClipboard:
+			clipboard = &n
+		case vt.NoteNotification:
+			if logged++; logged <= notesPerTurn {
+				c.log.Append(eventlog.Note, n.Encode())
+			}
+		}
+	}
+	if progress != nil && *progress.Progress == c.progress {
+		progress = nil // nothing new
+	}
+	for _, n := range []*eventlog.TerminalNote{bell, progress, clipboard} {
+		if n == nil {
+			continue
+		}
+		if n.Progress != nil {
+			c.progress = *n.Progress
+		}
+		c.log.Append(eventlog.Note, n.Encode())
+		logged++
+	}
+	if logged > 0 {
+		c.flushLocked()
+	}
+}
+
+// terminalNote is a note as the log holds it.
+func terminalNote(term *vt.Terminal, n *vt.Note) eventlog.TerminalNote {
+	switch n.Kind {
+	case vt.NoteBell:
+		return eventlog.TerminalNote{Kind: eventlog.TerminalBell}
+	case vt.NoteClipboard:
+		data, _ := term.Clipboard()
+		return eventlog.TerminalNote{Kind: eventlog.TerminalClipboard, Text: n.Text, Bytes: len(data)}
+	case vt.NoteProgress:
+		return eventlog.TerminalNote{Kind: eventlog.TerminalProgress, Progress: &eventlog.TerminalWork{State: n.Progress.State.String(), Percent: n.Progress.Percent}}
+	}
+	return eventlog.TerminalNote{Kind: eventlog.TerminalNotification, Title: n.Title, Text: n.Text}
 }

@@ -3,12 +3,17 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net"
+	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/process/pty"
+	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
 	"den/internal/session/cell"
@@ -19,7 +24,7 @@ import (
 
 // handle answers one request.
 func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
-	h.core.noteActivity() // answering needs memory too
+	h.core.rest.Note() // answering needs memory too
 	req := c.Request
 	switch req.Method {
 	case wire.MethodAttach:
@@ -261,4 +266,163 @@ func (h *Host) mark(m wire.Mark) (wire.Seq, error) {
 		return wire.Seq{}, err
 	}
 	return wire.Seq{Seq: h.core.append(eventlog.Mark, []byte(m.Label))}, nil
+}
+
+// foreground returns which programs are in the terminal's foreground, and
+// whether they wait for input.
+func (h *Host) foreground() (wire.Foreground, error) {
+	if err := h.requireRunning(); err != nil {
+		return wire.Foreground{}, err
+	}
+	f := wire.Foreground{PID: h.manifest().PID, Seq: h.core.position().Seq}
+	group, programs, err := h.tty.Foreground()
+	if err != nil {
+		return wire.Foreground{}, err
+	}
+	f.Group = group
+	for _, p := range programs {
+		f.Programs = append(f.Programs, wire.Program{PID: p.PID, Started: p.Started, Parent: p.Parent, Name: p.Name, Argv: p.Argv})
+	}
+	probe := h.tty.Probe()
+	f.Ready = readiness(probe)
+	if probe.State == pty.Ready && h.tty.OutputPending() {
+		f.Ready.State = string(pty.Busy) // for whoever reads its output
+	}
+	if probe.State != pty.Busy {
+		f.Reader = probe.PID
+	}
+	return f, nil
+}
+
+// typeIf types for a caller who has said under which conditions.
+func (h *Host) typeIf(in wire.InputIf) (wire.InputIfResult, error) {
+	r, err := h.send(in.Inputs, typist{foreign: true, after: in.After, program: in.Program, emptyLine: in.EmptyLine})
+	if c := h.cells.current(); c != nil && err == nil && r.Refused == "" {
+		c.noteAnswer(h.core.inputs())
+	}
+	return r, err
+}
+
+// refuses returns why input must not be sent, or "". Output that the program
+// wrote and no turn has handled yet counts too; recordInput checks the rest.
+func (h *Host) refuses(by typist) string {
+	if by.program != nil && !h.inForeground(*by.program) {
+		return wire.RefusedProgram
+	}
+	if by.after != nil && h.tty.OutputPending() {
+		return wire.RefusedOutput
+	}
+	return ""
+}
+
+// inForeground reports whether a process is in the foreground and still runs
+// the same program.
+func (h *Host) inForeground(want wire.Program) bool {
+	_, programs, err := h.tty.Foreground()
+	if err != nil {
+		return false // could not ask: the caller wants to be sure
+	}
+	for _, p := range programs {
+		if p.PID == want.PID && p.Started == want.Started && p.Name == want.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// server serves the session's socket. The listener survives an upgrade.
+type server struct {
+	*rpc.Server
+	listener *net.UnixListener
+}
+
+// newServer serves the session on the listener.
+func (h *Host) newServer(l *net.UnixListener) *server {
+	return &server{listener: l, Server: rpc.NewServer(rpc.Config{
+		Version: wire.Version, Den: h.version, ID: h.dir.ID,
+		Kind: "host", Name: fmt.Sprintf("session '%s'", h.manifest().Name),
+		Handler: h.handle,
+		Urgent:  func(method string) bool { return method == wire.MethodKill },
+	})}
+}
+
+// inheritListener returns the listener of the previous binary.
+func inheritListener(fd int) (*net.UnixListener, error) {
+	f := os.NewFile(uintptr(fd), "socket")
+	defer f.Close() // Best effort: FileListener works on a copy.
+	l, err := net.FileListener(f)
+	if err != nil {
+		return nil, fmt.Errorf("take over socket: %w", err)
+	}
+	unixListener, ok := l.(*net.UnixListener)
+	if !ok {
+		return nil, fmt.Errorf("take over socket: it is a %T", l)
+	}
+	unixListener.SetUnlinkOnClose(true)
+	return unixListener, nil
+}
+
+// stopServing disconnects the clients. The socket file stays if another binary
+// takes over.
+func (h *Host) stopServing() {
+	if h.isUpgrading() {
+		h.server.listener.SetDeadline(time.Now()) // Best effort: exec closes it at the latest.
+		return
+	}
+	h.server.listener.Close() // Best effort; it also removes the file.
+}
+
+// status returns everything known about the running session.
+func (h *Host) status() wire.Status {
+	s := h.core.status()
+	m := h.manifest()
+	s.Session, s.ID, s.Status = m.Name, m.ID, string(m.Status)
+	s.Command, s.Cwd, s.Term, s.Labels = m.Command, m.Cwd, m.Term, m.Labels
+	s.PID, s.HostPID, s.HostVersion = m.PID, m.HostPID, h.version
+	s.Upgrades = h.upgrades
+	s.Created, s.RecordInput = m.Created, m.RecordInput
+	if !s.LastOutputTime.IsZero() {
+		s.LastOutput = &s.LastOutputTime
+	}
+	probe := h.tty.Probe()
+	ready := readiness(probe)
+	s.Ready = &ready
+	if probe.PID > 0 { // the very process, where the kernel told
+		s.Foreground = &wire.Process{PID: probe.PID, Command: probe.Command}
+	} else if pgid, err := h.tty.ForegroundGroup(); err == nil && pgid > 0 {
+		s.Foreground = &wire.Process{PID: pgid, Command: pty.CommandLine(pgid)}
+	}
+	s.Clients, s.Attached = h.server.Clients(), h.sizes.count()
+	s.LastTyped = h.sizes.lastTyped()
+	return s
+}
+
+func readiness(probe pty.Readiness) wire.Readiness {
+	return wire.Readiness{State: string(probe.State), Why: probe.Why, Outside: probe.Outside}
+}
+
+func (c *core) status() wire.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cols, rows := c.term.Size()
+	modes := c.term.Modes()
+	s := wire.Status{
+		Cols: cols, Rows: rows,
+		Title: c.term.Title(), AltScreen: modes.AltScreen,
+		Seq:        c.log.Position().Seq,
+		ScreenHash: screen.Hash(screen.Text(c.term)),
+		Log:        logStatus(c.log.Stats()),
+	}
+	if c.OutputSeq > 0 {
+		s.LastOutputTime = time.Now().Add(c.LastOutput - c.clock()).UTC()
+	}
+	return s
+}
+
+func logStatus(s eventlog.Stats) wire.LogStatus {
+	return wire.LogStatus{
+		Bytes: s.Bytes, Segments: s.Segments, FirstSeq: s.FirstSeq,
+		DroppedSegments: s.DroppedSegments, DroppedBytes: s.DroppedBytes,
+		Paused: s.Paused, LostEvents: s.LostEvents, LostBytes: s.LostBytes,
+	}
 }

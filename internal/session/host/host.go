@@ -126,7 +126,7 @@ func (h *Host) run(ctx context.Context) error {
 	workers.Go(func() { h.input.run(stop) })
 	workers.Go(func() { h.holdReplies(stop) })
 	workers.Go(func() { h.tree.Reap(stop) })
-	workers.Go(func() { h.trim(stop) })
+	workers.Go(func() { h.core.rest.Rest(stop, restAfter, h.lock, h.endDeleted) })
 	workers.Go(func() { h.notePauses(stop) })
 	workers.Go(func() { h.endOnSignal(stop) })
 	serving.Go(func() { h.server.Serve(ctx, h.server.listener) })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/process/pty"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/keys"
@@ -45,12 +46,12 @@ type inputQueue struct {
 	mu     sync.Mutex // guards the fields below
 	pieces []piece
 	bytes  int
-	coming int           // what is announced
-	wake   chan struct{} // has room for one token
+	coming int         // what is announced
+	wake   wake.Signal // there is more
 }
 
 func newInputQueue(tty *pty.PTY) *inputQueue {
-	return &inputQueue{tty: tty, wake: make(chan struct{}, 1)}
+	return &inputQueue{tty: tty, wake: wake.New()}
 }
 
 // push queues pieces, all or none.
@@ -66,10 +67,7 @@ func (q *inputQueue) push(pieces ...piece) error {
 	}
 	q.pieces = append(q.pieces, pieces...)
 	q.bytes += n
-	select {
-	case q.wake <- struct{}{}:
-	default: // a token lies there already
-	}
+	q.wake.Set()
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/process/supervise"
 	"den/internal/session/home"
 	"den/internal/session/wire"
@@ -71,11 +72,17 @@ func (h *Host) beginKill() error {
 	return nil
 }
 
-func (h *Host) isKilled() bool {
-	select {
-	case <-h.killing:
-		return true
-	default:
-		return false
+func (h *Host) isKilled() bool { return wake.IsClosed(h.killing) }
+
+// restAfter is how long a session must be idle before its host returns memory.
+// Most sessions are idle most of the time.
+const restAfter = 2 * time.Second
+
+// endDeleted ends a session whose directory was deleted: no verb can find it any
+// more. It is refused while the binary is replaced; the next one looks too.
+func (h *Host) endDeleted() {
+	log.Printf("end session '%s': its directory was deleted", h.manifest().Name)
+	if _, err := h.kill(signalGrace); err != nil {
+		log.Print(err)
 	}
 }

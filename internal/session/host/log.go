@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/rpc"
+	"den/internal/base/wake"
 	"den/internal/screen/eventlog"
 	"den/internal/session/wire"
 )
@@ -172,15 +173,15 @@ func logEvent(ev eventlog.Event) wire.LogEvent {
 
 // watchLog returns a channel that gets a token when the log has grown or is
 // over.
-func (c *core) watchLog() chan struct{} {
+func (c *core) watchLog() wake.Signal {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	news := make(chan struct{}, 1)
+	news := wake.New()
 	c.logNews[news] = struct{}{}
 	return news
 }
 
-func (c *core) unwatchLog(news chan struct{}) {
+func (c *core) unwatchLog(news wake.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.logNews, news)
@@ -212,10 +213,7 @@ func (c *core) awaitLogReaders() {
 
 func (c *core) logGrewLocked() {
 	for news := range c.logNews {
-		select {
-		case news <- struct{}{}:
-		default: // a token lies there already
-		}
+		news.Set()
 	}
 }
 

@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,4 +16,11 @@ func newStateFile() (*os.File, error) {
 		return nil, fmt.Errorf("hand over state: %w", err)
 	}
 	return os.NewFile(uintptr(fd), "state"), nil
+}
+
+// nap sleeps for less than a millisecond, which Go's timers cannot. It blocks
+// a thread.
+func nap(d time.Duration) {
+	ts := unix.NsecToTimespec(d.Nanoseconds())
+	_ = unix.Nanosleep(&ts, nil) // broken off by a signal: then it was shorter
 }

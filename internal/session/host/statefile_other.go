@@ -5,6 +5,7 @@ package host
 import (
 	"fmt"
 	"os"
+	"time"
 )
 
 // newStateFile makes a file that is unlinked at once.
@@ -16,3 +17,6 @@ func newStateFile() (*os.File, error) {
 	os.Remove(f.Name()) // Best effort: it is closed to others.
 	return f, nil
 }
+
+// nap sleeps for less than a millisecond where the system can.
+func nap(d time.Duration) { time.Sleep(d) }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/process/supervise"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
 )
@@ -21,7 +22,7 @@ func BenchmarkTurn(b *testing.B) {
 				c := &core{
 					clock: clock, term: vt.New(vt.Config{Cols: 120, Rows: 40, Scrollback: Scrollback}),
 					waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{},
-					active: make(chan struct{}, 1), paused: make(chan struct{}, 1),
+					rest: supervise.NewActivity(), paused: make(chan struct{}, 1),
 				}
 				log, err := eventlog.Create(b.TempDir(), eventlog.Options{
 					Header: eventlog.Header{Cols: 120, Rows: 40}, LimitBytes: 64 << 20, Clock: clock, Now: time.Now,

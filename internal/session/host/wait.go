@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	"den/internal/base/wake"
 	"den/internal/screen"
+	"den/internal/screen/vt"
 	"den/internal/session/wire"
 )
 
@@ -22,7 +24,7 @@ type waiter struct {
 	wire.Wait
 	matcher *screen.Matcher
 	begun   time.Duration
-	notify  chan struct{} // room for one token: check again
+	notify  wake.Signal // check again
 
 	// guarded by core.mu
 	text      string        // canonical, at the last check
@@ -39,7 +41,7 @@ func newWaiter(w wire.Wait, now time.Duration) (*waiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &waiter{Wait: w, matcher: m, begun: now, notify: make(chan struct{}, 1)}, nil
+	return &waiter{Wait: w, matcher: m, begun: now, notify: wake.New()}, nil
 }
 
 // view is the screen in one turn.
@@ -96,48 +98,26 @@ func (w *waiter) evaluate(v *view) {
 	if len(w.unmet) == 0 && !w.Ready {
 		w.finish(v, wire.WaitMatched)
 	}
-	select {
-	case w.notify <- struct{}{}:
-	default: // a token lies there already
-	}
+	w.notify.Set()
 }
 
 // check returns the names of the conditions that do not hold.
-func (w *waiter) check(v *view) (unmet []string) {
+func (w *waiter) check(v *view) []string {
 	c := v.c
-	fail := func(ok bool, name string) {
-		if !ok {
-			unmet = append(unmet, name)
-		}
-	}
-	ended := c.ended != nil
 	if left := c.frameLeftLocked(); left > 0 {
 		w.recheck = left
 		return []string{"end of a synchronised update"}
 	}
-	if w.Exit {
-		fail(ended, "exit")
-	}
-	if w.After > 0 && !(w.Exit && ended) {
-		fail(c.OutputSeq > w.After, "output after the baseline")
-	}
-	w.found, unmet = w.matcher.Match(&v.View, unmet)
-	switch {
-	case w.Idle > 0 && ended:
-		fail(false, wire.UnprovenIdle)
-	case w.Idle > 0:
-		fail(w.quietFor(v, w.Idle, max(c.LastOutput, c.LastInput)), "idle")
-	}
-	switch {
-	case w.Stable > 0 && ended:
-		fail(false, wire.UnprovenStable)
-	case w.Stable > 0:
-		fail(w.quietFor(v, w.Stable, w.standsSince(v)), "stable")
-	}
-	if w.Ready && ended {
-		fail(false, "ready") // no program is left to wait for input
-	}
-	return unmet
+	return w.Unmet(wire.Moment{
+		Ended: c.ended != nil,
+		Wrote: func(after uint64) bool { return c.OutputSeq > after },
+		Screen: func(unmet []string) []string {
+			w.found, unmet = w.matcher.Match(&v.View, unmet)
+			return unmet
+		},
+		Idle:   func(d time.Duration) bool { return w.quietFor(v, d, max(c.LastOutput, c.LastInput)) },
+		Stable: func(d time.Duration) bool { return w.quietFor(v, d, w.standsSince(v)) },
+	})
 }
 
 // standsSince returns when the visible text last changed. Before the waiter's
@@ -284,10 +264,7 @@ func (h *Host) confirm(w *waiter, activity uint64) bool {
 	}
 	c.restedLocked(canonical)
 	w.finish(v, wire.WaitMatched)
-	select {
-	case w.notify <- struct{}{}:
-	default: // a token lies there already
-	}
+	w.notify.Set()
 	return true
 }
 
@@ -305,4 +282,37 @@ func (h *Host) conclude(w *waiter, status string) *wire.WaitResult {
 		w.finish(v, status)
 	}
 	return w.result
+}
+
+// maxFrames bounds how many synchronised updates a snapshot waits for: a
+// program may begin the next one in the moment that one ends.
+const maxFrames = 5
+
+// snapshot captures the screen between two synchronised updates.
+func (h *Host) snapshot(ctx context.Context, scrollback int) (shot wire.Snapshot, err error) {
+	err = h.betweenFrames(ctx, func(t *vt.Terminal, seq uint64) {
+		shot = wire.Snapshot{Seq: seq, Screen: screen.Capture(t, scrollback)}
+	})
+	return shot, err
+}
+
+// plainSnapshot is snapshot for the text alone.
+func (h *Host) plainSnapshot(ctx context.Context) (shot wire.PlainSnapshot, err error) {
+	err = h.betweenFrames(ctx, func(t *vt.Terminal, seq uint64) {
+		shot = wire.PlainSnapshot{Seq: seq, Screen: screen.CapturePlain(t)}
+	})
+	return shot, err
+}
+
+// betweenFrames calls take once, with the screen between two synchronised
+// updates. It waits for a bounded time.
+func (h *Host) betweenFrames(ctx context.Context, take func(t *vt.Terminal, seq uint64)) error {
+	end := time.Now().Add(maxFrames * syncPatience)
+	for h.core.look(time.Now().After(end), take) {
+		// A wait without conditions ends with the update.
+		if _, err := h.wait(ctx, wire.Wait{Timeout: syncPatience}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,3 +1,5 @@
+// Package wire holds the messages of a session host's socket; it has no
+// behaviour of its own. How they travel is internal/base/rpc's.
 package wire
 
 import (
@@ -5,6 +7,10 @@ import (
 
 	"den/internal/screen"
 )
+
+// Version is the protocol spoken by this build. It changes when an old peer
+// would misunderstand a new one; added fields and methods do not change it.
+const Version = 1
 
 // The methods of a session host.
 const (
@@ -127,63 +133,6 @@ type Mark struct {
 type Seq struct {
 	Seq uint64 `json:"seq"`
 }
-
-// Wait holds the conditions that must all be true of one screen.
-type Wait struct {
-	Text    *string       `json:"text,omitempty"`
-	Regex   *string       `json:"regex,omitempty"`
-	Gone    *string       `json:"gone,omitempty"`
-	Cursor  *screen.Point `json:"cursor,omitempty"`
-	Stable  time.Duration `json:"stable_ns,omitempty"`
-	Idle    time.Duration `json:"idle_ns,omitempty"`
-	Ready   bool          `json:"ready,omitempty"`
-	Changed *string       `json:"changed,omitempty"` // a screen hash
-	Exit    bool          `json:"exit,omitempty"`
-
-	// After is the baseline: only a screen that shows output of a later event
-	// counts, and Text and Regex match only what such an event wrote.
-	After   uint64        `json:"after,omitempty"`
-	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: no end
-}
-
-// Conditions returns those that the screen alone decides.
-func (w Wait) Conditions() screen.Conditions {
-	return screen.Conditions{Text: w.Text, Regex: w.Regex, Gone: w.Gone, Changed: w.Changed, Cursor: w.Cursor, After: w.After}
-}
-
-// WaitResult says what a wait saw last.
-type WaitResult struct {
-	Status     string `json:"status"` // WaitMatched, WaitTimeout, WaitEnded or WaitUpgrade
-	Matched    bool   `json:"matched"`
-	Text       string `json:"text,omitempty"` // what matched --text or --regex
-	Seq        uint64 `json:"seq"`
-	ScreenHash string `json:"screen_hash"`
-	ElapsedMS  int64  `json:"elapsed_ms"`
-	ExitCode   *int   `json:"exit_code,omitempty"`
-	ExitSignal string `json:"exit_signal,omitempty"`
-
-	// Unmet names the conditions that were false at the end, and LastLines is
-	// the bottom of the screen then: what a caller needs to see why.
-	Unmet     []string `json:"unmet,omitempty"`
-	LastLines []string `json:"last_lines,omitempty"`
-}
-
-// What a session that is over cannot show, in Unmet.
-const (
-	UnprovenStable = "stable (a session that is over cannot prove it)"
-	UnprovenIdle   = "idle (a session that is over cannot prove it)"
-)
-
-// The values of WaitResult.Status.
-const (
-	WaitMatched = "matched"
-	WaitTimeout = "timeout"
-	// WaitEnded: the session is over, so the condition can no longer come.
-	WaitEnded = "ended"
-	// WaitUpgrade never reaches a user: the host replaces its own binary, and
-	// the client asks the new one for what is left of the wait.
-	WaitUpgrade = "upgrade"
-)
 
 // SnapshotRequest asks for the screen.
 type SnapshotRequest struct {
@@ -381,4 +330,60 @@ type Marks struct {
 type Notify struct {
 	Message string `json:"message"`
 	From    string `json:"from"`
+}
+
+// MethodLog streams the log of the session by sequence number.
+const MethodLog = "log"
+
+// Log asks for the events of the log with a number above After.
+type Log struct {
+	After uint64 `json:"after,omitempty"`
+	// Follow goes on with the events that come, until the session is over.
+	Follow bool `json:"follow,omitempty"`
+	// Head begins with the head of the segment that holds the first event
+	// wanted, and with the segment's earlier events: what a screen is rebuilt
+	// from.
+	Head bool `json:"head,omitempty"`
+}
+
+// LogPart is a part of the log. What it has of the following comes in this
+// order.
+type LogPart struct {
+	Gap     *LogGap     `json:"gap,omitempty"`     // in place of events that are not in the log
+	Damage  string      `json:"damage,omitempty"`  // in place of events that cannot be read
+	Segment *LogSegment `json:"segment,omitempty"` // begins here
+	Events  []LogEvent  `json:"events,omitempty"`
+
+	// Ended and Upgrade are on the last part alone: the session is over and
+	// this was all of its log, or the host replaces its binary and is to be
+	// asked again for what comes after the last event.
+	Ended   bool `json:"ended,omitempty"`
+	Upgrade bool `json:"upgrade,omitempty"`
+}
+
+// LogGap names events that are not in the log, both ends included.
+type LogGap struct {
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+}
+
+// LogSegment is the head of a segment: its events need nothing from before it.
+type LogSegment struct {
+	Index  int    `json:"index"`
+	Seq    uint64 `json:"seq"` // of the last event before it
+	Cols   int    `json:"cols"`
+	Rows   int    `json:"rows"`
+	Header string `json:"header"` // its first line, as in the log
+	// Repaint redraws the whole terminal in a fresh emulator of this size. Or
+	// nil: the terminal is empty.
+	Repaint *LogEvent `json:"repaint,omitempty"`
+}
+
+// LogEvent is one event of the log.
+type LogEvent struct {
+	Seq     uint64 `json:"seq"`
+	Elapsed int64  `json:"elapsed_us"` // since the session's start
+	Code    string `json:"code"`
+	Text    string `json:"text,omitempty"`
+	Bytes   []byte `json:"bytes,omitempty"` // instead of Text where that is not UTF-8
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"syscall"
 
 	"den/internal/base/fault"
@@ -77,7 +75,7 @@ func (p *Provider) execIn(ctx context.Context, container string, e provider.Exec
 		return 0, err
 	}
 	made, err := engine.ExecCreate(ctx, container, client.ExecCreateOptions{
-		User: traits.user(), Cmd: e.Argv, Env: assignments(e.Env), WorkingDir: e.Dir,
+		User: traits.user(), Cmd: e.Argv, Env: provider.Assignments(e.Env), WorkingDir: e.Dir,
 		AttachStdin: e.Stdin != nil, AttachStdout: true, AttachStderr: true,
 	})
 	if err != nil {
@@ -121,7 +119,7 @@ func (p *Provider) execAlone(ctx context.Context, r recipe, e provider.ExecSpec)
 	}
 	made, err := createContainer(ctx, engine, client.ContainerCreateOptions{
 		Config: &api.Config{
-			Image: r.image, User: r.traits.user(), Env: assignments(e.Env), Labels: p.labelsOf(r.name, execSession),
+			Image: r.image, User: r.traits.user(), Env: provider.Assignments(e.Env), Labels: p.labelsOf(r.name, execSession),
 			Entrypoint: e.Argv[:1], Cmd: e.Argv[1:], WorkingDir: e.Dir,
 			AttachStdin: e.Stdin != nil, OpenStdin: e.Stdin != nil, StdinOnce: e.Stdin != nil, AttachStdout: true, AttachStderr: true,
 			Healthcheck: &api.HealthConfig{Test: []string{"NONE"}},
@@ -177,7 +175,7 @@ func pass(ctx context.Context, streams client.HijackedResponse, e provider.ExecS
 			_ = streams.CloseWrite()
 		}()
 	}
-	_, err := stdcopy.StdCopy(orDiscard(e.Stdout), orDiscard(e.Stderr), streams.Reader)
+	_, err := stdcopy.StdCopy(provider.OrDiscard(e.Stdout), provider.OrDiscard(e.Stderr), streams.Reader)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -188,19 +186,4 @@ func pass(ctx context.Context, streams client.HijackedResponse, e provider.ExecS
 		return fmt.Errorf("read its output: %w", err)
 	}
 	return nil
-}
-
-func orDiscard(w io.Writer) io.Writer {
-	if w == nil {
-		return io.Discard
-	}
-	return w
-}
-
-func assignments(env map[string]string) []string {
-	var all []string
-	for _, key := range slices.Sorted(maps.Keys(env)) {
-		all = append(all, key+"="+env[key])
-	}
-	return all
 }

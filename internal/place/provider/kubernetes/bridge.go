@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log"
@@ -11,6 +12,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/base/wake"
 	"den/internal/place/podhost"
 	"den/internal/place/provider"
 	"den/internal/place/provider/local"
@@ -36,7 +38,7 @@ type bridge struct {
 	once sync.Once     // closes up
 	over chan struct{} // closed when the pod has ended, or is gone
 	done chan struct{} // closed when the bridge is gone
-	news chan struct{} // full: the pod has changed
+	news wake.Signal   // full: the pod has changed
 
 	toldToEnd bool // the pod was, and so the session ended; of the bridge's own goroutine
 
@@ -47,10 +49,7 @@ type bridge struct {
 
 // follow is told of every change of the owner's pods, under the lock of pods.
 func (p *Provider) follow(was, is *corev1.Pod) {
-	pod := is
-	if pod == nil {
-		pod = was
-	}
+	pod := cmp.Or(is, was)
 	s := stateOf(pod)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +79,7 @@ func (p *Provider) bridgeLocked(pod *corev1.Pod) *bridge {
 	}
 	b := &bridge{
 		p: p, name: pod.Annotations[nameNote], pod: pod, link: l, last: pod,
-		up: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}), news: make(chan struct{}, 1),
+		up: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}), news: wake.New(),
 	}
 	p.bridges[pod.UID] = b
 	p.running.Go(b.run)
@@ -96,10 +95,7 @@ func (b *bridge) told(pod *corev1.Pod, over bool) {
 		b.ended = true
 		close(b.over)
 	}
-	select {
-	case b.news <- struct{}{}:
-	default: // it is to be looked at already
-	}
+	b.news.Set()
 }
 
 // bridged begins the bridge of a session that was started, and waits until it can
@@ -125,14 +121,7 @@ func (p *Provider) bridged(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // isUp reports whether the session can be reached in the Home.
-func (b *bridge) isUp() bool {
-	select {
-	case <-b.up:
-		return true
-	default:
-		return false
-	}
-}
+func (b *bridge) isUp() bool { return wake.IsClosed(b.up) }
 
 // How long to wait before a pod that could not be reached is tried again.
 const (
@@ -329,7 +318,7 @@ func (b *bridge) mirror(ctx context.Context, a *home.Adopted) (*home.Manifest, b
 // stop ends it.
 func (b *bridge) noteChanges(ctx context.Context, a *home.Adopted) (each func(eventlog.Event), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	due := make(chan struct{}, 1) // full: there is something new to ask for
+	due := wake.New() // full: there is something new to ask for
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		for {
@@ -352,10 +341,7 @@ func (b *bridge) noteChanges(ctx context.Context, a *home.Adopted) (each func(ev
 		if _, activity := e.ActivityNote(); !activity && e.Code != eventlog.Cell {
 			return
 		}
-		select {
-		case due <- struct{}{}:
-		default:
-		}
+		due.Set()
 	}
 	return each, func() { cancel(); asking.Wait() }
 }

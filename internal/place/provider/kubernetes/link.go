@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/podhost"
 
 	"github.com/hashicorp/yamux"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // link is the one stream into a pod, on which any number of connections run. It
@@ -218,3 +223,137 @@ func (w *lastWords) String() string {
 func (l *link) dialer(h podhost.Header) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) { return l.open(ctx, h) }
 }
+
+// copyDen takes den's binary from its input, unless it is there.
+const copyDen = `set -e
+d=` + denDir + `/bin
+if [ -x $d/den ]; then exit 0; fi
+mkdir -p $d
+cat > $d/.den.$$
+chmod 755 $d/.den.$$
+mv $d/.den.$$ $d/den`
+
+// install copies den into a pod whose image does not have it.
+func (p *Provider) install(ctx context.Context, pod *corev1.Pod) error {
+	binary, err := os.Open(p.Binary)
+	if err != nil {
+		return fault.Errorf(fault.Storage, "copy den into pod %s: %w", pod.Name, err)
+	}
+	defer binary.Close() // Best effort: it was only read.
+	var said lastWords
+	code, err := p.client.exec(ctx, pod.Name, []string{"/bin/sh", "-c", copyDen}, streams{in: binary, out: &said, err: &said})
+	if err == nil && code != 0 {
+		err = fault.Hintf(fault.Errorf(fault.Internal, "the shell ended with status %d: %s", code, said.String()), "an image without a shell needs den's own image: set 'den_image'")
+	}
+	if err != nil {
+		return fault.Errorf(fault.KindOf(err), "copy den into pod %s: %w", pod.Name, err)
+	}
+	return nil
+}
+
+// HarnessSocket is where an agent in a pod finds its harness; see Relay.
+var HarnessSocket = podhost.Place{Dir: denDir}.HarnessSocket()
+
+// Relay has the session's pod listen at HarnessSocket, and serves here who connects
+// there, until the context ends. When the stream breaks, or the session gets another
+// pod, it begins anew. It tells why it does not work, once for each reason.
+func (p *Provider) Relay(ctx context.Context, name string, serve func(net.Conn), trouble func(error)) {
+	told := ""
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		begun := time.Now()
+		err := p.relay(ctx, name, serve)
+		if time.Since(begun) > lastRetry {
+			pause, told = firstRetry, "" // it has worked meanwhile
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if text := err.Error(); text != told {
+			told = text
+			trouble(fmt.Errorf("the agent does not reach its harness from its pod: %w", err))
+		}
+		if wake.Pause(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+func (p *Provider) relay(ctx context.Context, name string, serve func(net.Conn)) error {
+	pod, err := p.pod(ctx, name)
+	if err != nil {
+		return err
+	}
+	if pod == nil || stateOf(pod).stage != running {
+		return fault.Errorf(fault.NotRunning, "session '%s' does not run", name)
+	}
+	return p.linkTo(pod).relay(ctx, HarnessSocket, serve)
+}
+
+// relay has the pod listen at a socket until the context ends, or the stream.
+func (l *link) relay(ctx context.Context, path string, serve func(net.Conn)) error {
+	l.mu.Lock()
+	l.serve = serve
+	l.mu.Unlock()
+	conn, err := l.open(ctx, podhost.Header{To: podhost.ToSocket, Path: path})
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // Best effort: it ends the listening.
+	defer context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Now()) })()
+	answers := json.NewDecoder(conn)
+	for { // the first says that it listens; then nothing comes but the end
+		var told podhost.Progress
+		if err := answers.Decode(&told); err != nil {
+			return fault.Errorf(fault.Unreachable, "the stream into pod %s broke: %w", l.pod, err)
+		}
+		if told.Error != nil {
+			return told.Error.Err()
+		}
+	}
+}
+
+// accept serves who comes from the pod, until the stream ends. Nobody should come
+// where nothing was asked for.
+func (l *link) accept(mux *yamux.Session) {
+	var open sync.WaitGroup
+	defer open.Wait()
+	for {
+		conn, err := mux.AcceptStream()
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		serve := l.serve
+		l.mu.Unlock()
+		open.Go(func() {
+			defer conn.Close() // Best effort: all was said.
+			if serve != nil {
+				serve(conn)
+			}
+		})
+	}
+}
+
+// KeeperContainer is the container of a keeper's pod in which den and dend are.
+const KeeperContainer = "keeper"
+
+// KeeperPod is a pod in which a keeper runs.
+type KeeperPod struct{ link *link }
+
+// OpenKeeperPod returns the pod of a name. It is not reached yet.
+func OpenKeeperPod(c Cluster, pod string, getenv func(string) string) (*KeeperPod, error) {
+	client, err := connect(c, "", getenv)
+	if err != nil {
+		return nil, err
+	}
+	client.container = KeeperContainer
+	return &KeeperPod{&link{client: client, pod: pod, command: []string{imageDen, podhost.Verb, podhost.ModeVerbs}}}, nil
+}
+
+// Dial opens a connection for one verb; see podhost.RunVerb.
+func (k *KeeperPod) Dial(ctx context.Context) (net.Conn, error) {
+	return k.link.open(ctx, podhost.Header{To: podhost.ToVerb})
+}
+
+// Close ends the stream into the pod.
+func (k *KeeperPod) Close() { k.link.close() }

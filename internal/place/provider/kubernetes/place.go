@@ -8,13 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"time"
 
 	"den/internal/base/fault"
 	"den/internal/place/podhost"
 	"den/internal/place/provider"
+	"den/internal/place/provider/local"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -153,8 +152,8 @@ func (p *Provider) Exec(ctx context.Context, name string, c provider.Config, e p
 
 func (p *Provider) execIn(ctx context.Context, pod *corev1.Pod, c provider.Config, e provider.ExecSpec) (int, error) {
 	command := podhost.Command{Argv: e.Argv, Dir: e.Dir, WorkDir: c.WorkDir, Mark: rand.Text()}
-	for _, k := range slices.Sorted(maps.Keys(e.Env)) {
-		command.Env = append(command.Env, []byte(k+"="+e.Env[k]))
+	for _, kv := range provider.Assignments(e.Env) {
+		command.Env = append(command.Env, []byte(kv))
 	}
 	conn, err := p.linkTo(pod).open(ctx, podhost.Header{To: podhost.ToExec})
 	if err != nil {
@@ -162,7 +161,7 @@ func (p *Provider) execIn(ctx context.Context, pod *corev1.Pod, c provider.Confi
 	}
 	defer conn.Close() // Best effort: the command has ended, or is ended below.
 	defer context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Now()) })()
-	code, err := podhost.RunOver(conn, command, e.Stdin, orDiscard(e.Stdout), orDiscard(e.Stderr))
+	code, err := podhost.RunOver(conn, command, e.Stdin, provider.OrDiscard(e.Stdout), provider.OrDiscard(e.Stderr))
 	if err == nil {
 		return code, nil
 	}
@@ -176,9 +175,124 @@ func (p *Provider) execIn(ctx context.Context, pod *corev1.Pod, c provider.Confi
 	return 0, errors.Join(err, p.tell(cleanup, pod, podhost.MethodEndExec, podhost.EndExec{Mark: command.Mark}, nil))
 }
 
-func orDiscard(w io.Writer) io.Writer {
-	if w == nil {
-		return io.Discard
+// CopyTo sends a file or a directory into the working directory of the session's
+// pod, as one stream.
+func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
+	pod, s, err := p.found(ctx, name)
+	if err != nil {
+		return err
 	}
-	return w
+	if s.stage != running {
+		return fault.Errorf(fault.NotRunning, "copy to session '%s': it has ended", name)
+	}
+	m := p.local(name)
+	if m == nil {
+		return fault.Errorf(fault.Unreachable, "copy to session '%s': its working directory is not known here yet", name)
+	}
+	return local.Copy(ctx, name, src, rel, func(files io.Reader) error {
+		return p.stageIn(ctx, pod, m.Cwd, files, provider.StageOptions{})
+	})
+}
+
+// How long den in a pod may take to answer before the cluster is asked to end the
+// pod, and how long its end may take to be known.
+const (
+	answerLimit = time.Minute
+	endLimit    = 2 * time.Minute
+)
+
+// Stop ends the session. Its pod stands as its record.
+func (p *Provider) Stop(ctx context.Context, name string) error {
+	pod, err := p.pod(ctx, name)
+	if err != nil {
+		return fmt.Errorf("stop session '%s': %w", name, err)
+	}
+	if pod == nil {
+		return nil
+	}
+	s := stateOf(pod)
+	switch {
+	case s.over():
+		return nil
+	case s.session == nil:
+		err = p.replace(ctx, name, pod)
+	default:
+		err = p.stopIn(ctx, name, pod)
+	}
+	if err != nil {
+		return fmt.Errorf("stop session '%s': %w", name, err)
+	}
+	return nil
+}
+
+// stopIn asks den in the pod to end the session, and the cluster to end the pod
+// where den does not answer.
+func (p *Provider) stopIn(ctx context.Context, name string, pod *corev1.Pod) error {
+	limited, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	err := p.tell(limited, pod, podhost.MethodStop, podhost.Stop{Grace: p.Grace}, nil)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		if rerr := p.client.remove(ctx, pod, graceSeconds); rerr != nil {
+			return errors.Join(rerr, err)
+		}
+		return p.awaitGone(ctx, name, pod)
+	}
+	return p.awaitEnd(ctx, pod)
+}
+
+// awaitEnd waits until the end of a session is known to all. Its bridge writes it
+// down, that of this provider or of another process.
+func (p *Provider) awaitEnd(ctx context.Context, pod *corev1.Pod) error {
+	limited, cancel := context.WithTimeout(ctx, endLimit)
+	defer cancel()
+	err := p.await(limited, pod.Name, func(now *corev1.Pod) (bool, error) {
+		return now == nil || now.UID != pod.UID || stateOf(now).over(), nil
+	})
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return fault.Errorf(fault.Unreachable, "its processes have ended, but pod %s does not: %w", pod.Name, err)
+	}
+	return err
+}
+
+// noteEnd writes down how the session ended, for all who look at the pod.
+func (p *Provider) noteEnd(ctx context.Context, pod *corev1.Pod, end podhost.End) error {
+	raw, err := json.Marshal(end)
+	if err != nil {
+		return err
+	}
+	_, err = p.client.annotate(ctx, pod, "", pointers(map[string]string{endedNote: string(raw)}))
+	return err
+}
+
+// Interrupt presses Ctrl-C.
+func (p *Provider) Interrupt(ctx context.Context, name string) error {
+	return p.SendKeys(ctx, name, "C-c")
+}
+
+// pruneAge is how long a session has been over before PruneOld removes its pod.
+const pruneAge = 24 * time.Hour
+
+// PruneOld removes the pods of sessions that were over for a day, and those that
+// were prepared and never used.
+func (p *Provider) PruneOld(ctx context.Context) error {
+	list, err := p.client.list(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i := range list.Items {
+		pod := &list.Items[i]
+		s := stateOf(pod)
+		since := pod.CreationTimestamp.Time
+		if s.exit != nil && !s.exit.At.IsZero() {
+			since = s.exit.At
+		}
+		if (s.over() || s.session == nil && !s.claimed && s.stage != unknown) && time.Since(since) > pruneAge {
+			errs = append(errs, p.client.remove(ctx, pod, killSeconds))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -1,22 +1,22 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/podhost"
 	"den/internal/place/provider"
-	"den/internal/place/provider/inherit"
 	"den/internal/place/provider/native"
 	"den/internal/session"
 	"den/internal/session/home"
@@ -76,26 +76,12 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 }
 
 func checkConfig(name string, c provider.Config) error {
-	if err := provider.CheckName(name); err != nil {
+	if err := native.CheckConfig(name, c); err != nil {
 		return err
-	}
-	if len(c.Argv) == 0 || c.Argv[0] == "" {
-		return fault.Errorf(fault.Usage, "start session '%s': no command is given", name)
-	}
-	if !path.IsAbs(c.WorkDir) {
-		return fault.Errorf(fault.Usage, "start session '%s': working directory '%s' is not an absolute path", name, c.WorkDir)
 	}
 	for key := range c.Meta {
 		if err := provider.CheckKey(key); err != nil {
 			return fmt.Errorf("start session '%s': %w", name, err)
-		}
-	}
-	for k, v := range c.Env {
-		if !inherit.Valid(k, v) {
-			return fault.Errorf(fault.Usage, "start session '%s': %q cannot be an environment variable", name, k)
-		}
-		if k == home.HostMark || k == home.ProgramMark || k == home.SessionMark {
-			return fault.Errorf(fault.Usage, "start session '%s': the environment variable %s is den's own", name, k)
 		}
 	}
 	return nil
@@ -225,17 +211,12 @@ func (p *Provider) startIn(ctx context.Context, pod *corev1.Pod, name string, c 
 // order is the session to start.
 func (p *Provider) order(name string, c provider.Config) podhost.Start {
 	s := podhost.Start{
-		Name: p.here.DenSession(name), Command: c.Argv, Dir: c.WorkDir, Cols: c.Cols, Rows: c.Rows, Term: session.DefaultTerm,
+		Name: p.here.DenSession(name), Command: c.Argv, Dir: c.WorkDir, Term: session.DefaultTerm,
+		Cols: cmp.Or(c.Cols, provider.DefaultCols), Rows: cmp.Or(c.Rows, provider.DefaultRows),
 		Labels: map[string]string{native.OwnerLabel: p.here.Owner, native.NameLabel: name},
 	}
-	if s.Cols == 0 {
-		s.Cols = session.DefaultCols
-	}
-	if s.Rows == 0 {
-		s.Rows = session.DefaultRows
-	}
-	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
-		s.Env = append(s.Env, []byte(k+"="+c.Env[k]))
+	for _, kv := range provider.Assignments(c.Env) {
+		s.Env = append(s.Env, []byte(kv))
 	}
 	return s
 }
@@ -363,9 +344,7 @@ func (p *Provider) awaitDen(ctx context.Context, pod *corev1.Pod) error {
 		if now := p.pods.get(pod.Name); now != nil && now.UID == pod.UID && stateOf(now).over() {
 			return p.explain(ctx, now, fault.Errorf(fault.Internal, "pod %s ended before its session began: %w", pod.Name, err))
 		}
-		select {
-		case <-time.After(denPause):
-		case <-ctx.Done():
+		if wake.Pause(ctx, denPause) != nil {
 			return fault.Errorf(fault.Timeout, "den in pod %s does not answer: %w", pod.Name, err)
 		}
 	}

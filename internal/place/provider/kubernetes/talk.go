@@ -36,84 +36,71 @@ func (p *Provider) reach(ctx context.Context, name string) error {
 	return nil
 }
 
-// Attach joins a person's terminal to the session as it appears in the Home.
-func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal) error {
+// inHome does something with the session as it appears in the Home.
+func (p *Provider) inHome(ctx context.Context, name string, do func() error) error {
 	if err := p.reach(ctx, name); err != nil {
 		return err
 	}
-	return p.here.Attach(ctx, name, t)
+	return do()
+}
+
+// toldInHome is inHome for what has an answer.
+func toldInHome[T any](ctx context.Context, p *Provider, name string, ask func() (T, error)) (answer T, err error) {
+	err = p.inHome(ctx, name, func() error {
+		answer, err = ask()
+		return err
+	})
+	return answer, err
+}
+
+// Attach joins a person's terminal to the session as it appears in the Home.
+func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal) error {
+	return p.inHome(ctx, name, func() error { return p.here.Attach(ctx, name, t) })
 }
 
 // Nudge and the others below reach the session through the Home.
 func (p *Provider) Nudge(ctx context.Context, name, text string) error {
-	if err := p.reach(ctx, name); err != nil {
-		return err
-	}
-	return p.here.Nudge(ctx, name, text)
+	return p.inHome(ctx, name, func() error { return p.here.Nudge(ctx, name, text) })
 }
 
 // Type is Nudge without its Enter.
 func (p *Provider) Type(ctx context.Context, name, text string) error {
-	if err := p.reach(ctx, name); err != nil {
-		return err
-	}
-	return p.here.Type(ctx, name, text)
+	return p.inHome(ctx, name, func() error { return p.here.Type(ctx, name, text) })
 }
 
 // SendKeys presses chords.
 func (p *Provider) SendKeys(ctx context.Context, name string, chords ...string) error {
-	if err := p.reach(ctx, name); err != nil {
-		return err
-	}
-	return p.here.SendKeys(ctx, name, chords...)
+	return p.inHome(ctx, name, func() error { return p.here.SendKeys(ctx, name, chords...) })
 }
 
 // Peek reads the session's text: from its host, or from the copy of its log.
 func (p *Provider) Peek(ctx context.Context, name string, n int) (string, error) {
-	if err := p.reach(ctx, name); err != nil {
-		return "", err
-	}
-	return p.here.Peek(ctx, name, n)
+	return toldInHome(ctx, p, name, func() (string, error) { return p.here.Peek(ctx, name, n) })
 }
 
 // Input tells what became of input.
 func (p *Provider) Input(ctx context.Context, name string) (provider.Input, error) {
-	if err := p.reach(ctx, name); err != nil {
-		return provider.Input{}, err
-	}
-	return p.here.Input(ctx, name)
+	return toldInHome(ctx, p, name, func() (provider.Input, error) { return p.here.Input(ctx, name) })
 }
 
 // AwaitReady returns when the program waits for its user.
 func (p *Provider) AwaitReady(ctx context.Context, name string) error {
-	if err := p.reach(ctx, name); err != nil {
-		return err
-	}
-	return p.here.AwaitReady(ctx, name)
+	return p.inHome(ctx, name, func() error { return p.here.AwaitReady(ctx, name) })
 }
 
 // ClearScrollback forgets what has scrolled away.
 func (p *Provider) ClearScrollback(ctx context.Context, name string) error {
-	if err := p.reach(ctx, name); err != nil {
-		return err
-	}
-	return p.here.ClearScrollback(ctx, name)
+	return p.inHome(ctx, name, func() error { return p.here.ClearScrollback(ctx, name) })
 }
 
 // GetLastActivity tells when the session last wrote something.
 func (p *Provider) GetLastActivity(ctx context.Context, name string) (time.Time, error) {
-	if err := p.reach(ctx, name); err != nil {
-		return time.Time{}, err
-	}
-	return p.here.GetLastActivity(ctx, name)
+	return toldInHome(ctx, p, name, func() (time.Time, error) { return p.here.GetLastActivity(ctx, name) })
 }
 
 // Title is the window title that the program set last.
 func (p *Provider) Title(ctx context.Context, name string) (string, error) {
-	if err := p.reach(ctx, name); err != nil {
-		return "", err
-	}
-	return p.here.Title(ctx, name)
+	return toldInHome(ctx, p, name, func() (string, error) { return p.here.Title(ctx, name) })
 }
 
 // Attached tells who looks on.

@@ -10,7 +10,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
+	"time"
 
 	"den/internal/base/fault"
 	"den/internal/place/provider"
@@ -32,26 +35,34 @@ func (Place) Stage(ctx context.Context, name string, c provider.Config, files io
 	if err := os.MkdirAll(c.WorkDir, 0o755); err != nil {
 		return fault.Errorf(fault.Storage, "stage files for session '%s': %w", name, err)
 	}
-	root, err := os.OpenRoot(c.WorkDir)
+	if err := unpack(ctx, c.WorkDir, files, o); err != nil {
+		return fmt.Errorf("stage files for session '%s': %w", name, err)
+	}
+	return nil
+}
+
+// unpack unpacks files below a directory.
+func unpack(ctx context.Context, dir string, files io.Reader, o provider.StageOptions) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fault.Errorf(fault.Storage, "stage files for session '%s': %w", name, err)
+		return fault.Errorf(fault.Storage, "%w", err)
 	}
 	defer root.Close() // Best effort: a directory that was only opened.
 	u := unpacker{root: root, options: o}
 	archive := tar.NewReader(files)
 	for {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("stage files for session '%s': %w", name, err)
+			return err
 		}
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return fault.Errorf(fault.Usage, "stage files for session '%s': read archive: %w", name, err)
+			return fault.Errorf(fault.Usage, "read archive: %w", err)
 		}
 		if err := u.entry(h, archive); err != nil {
-			return fmt.Errorf("stage files for session '%s': %w", name, err)
+			return err
 		}
 	}
 }
@@ -115,4 +126,138 @@ func (u *unpacker) file(path string, mode fs.FileMode, content io.Reader) error 
 		err = out.Chmod(mode) // whatever the umask is
 	}
 	return errors.Join(err, out.Close())
+}
+
+// pipeLimit is how long a child that the command left behind may hold its
+// output open.
+const pipeLimit = 500 * time.Millisecond
+
+// Exec runs a command with this process's environment. When the context ends,
+// its whole process group is killed.
+func (Place) Exec(ctx context.Context, name string, c provider.Config, e provider.ExecSpec) (int, error) {
+	if len(e.Argv) == 0 || e.Argv[0] == "" {
+		return 0, fault.Errorf(fault.Usage, "run a command beside session '%s': none is given", name)
+	}
+	cmd := exec.CommandContext(ctx, e.Argv[0], e.Argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = e.Stdin, e.Stdout, e.Stderr, e.Dir
+	if cmd.Dir == "" {
+		cmd.Dir = existing(c.WorkDir)
+	}
+	cmd.Env = append(os.Environ(), provider.Assignments(e.Env)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = pipeLimit
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return 0, fmt.Errorf("run %q beside session '%s': %w", e.Argv[0], name, ctx.Err())
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return 0, nil
+	case errors.As(err, &exit):
+		return exitCode(exit), nil
+	}
+	return 0, fmt.Errorf("run a command beside session '%s': %w", name, err)
+}
+
+// existing is the directory, or "" where it is not there yet: a command may be
+// what makes it.
+func existing(dir string) string {
+	if _, err := os.Stat(dir); err != nil {
+		return ""
+	}
+	return dir
+}
+
+func exitCode(e *exec.ExitError) int {
+	if status, ok := e.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return e.ExitCode()
+}
+
+// Copy puts the file or directory src at rel under dir, a session's working
+// directory, and never out of it. What is there is replaced.
+func (Place) Copy(ctx context.Context, name, dir, src, rel string) error {
+	return Copy(ctx, name, src, rel, func(files io.Reader) error { return unpack(ctx, dir, files, provider.StageOptions{}) })
+}
+
+// Copy has take unpack the file or directory src, which comes as an archive in
+// which it stands at rel, below the working directory of a session.
+func Copy(ctx context.Context, name, src, rel string, take func(files io.Reader) error) error {
+	if !filepath.IsLocal(rel) {
+		return fault.Errorf(fault.Usage, "copy to session '%s': '%s' is not below its working directory", name, rel)
+	}
+	if _, err := os.Stat(src); errors.Is(err, fs.ErrNotExist) {
+		return fault.Errorf(fault.NotFound, "copy to session '%s': %w", name, err)
+	} else if err != nil {
+		return fmt.Errorf("copy to session '%s': %w", name, err)
+	}
+	r, w := io.Pipe()
+	packed := make(chan error, 1) // room for its only value
+	go func() {
+		err := pack(ctx, w, src, rel)
+		w.CloseWithError(err)
+		packed <- err
+	}()
+	err := take(r)
+	r.Close() // Best effort: it ends the writer.
+	if perr := <-packed; perr != nil && !errors.Is(perr, io.ErrClosedPipe) {
+		err = perr // which is why the archive could not be read
+	}
+	if err != nil {
+		return fmt.Errorf("copy to session '%s': %w", name, err)
+	}
+	return nil
+}
+
+// pack writes a file or a directory as an archive, in which it stands at rel.
+func pack(ctx context.Context, to io.Writer, src, rel string) error {
+	src, err := filepath.EvalSymlinks(src) // it may be named by a link
+	if err != nil {
+		return err
+	}
+	out := tar.NewWriter(to)
+	err = filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(src, path)
+		if err != nil {
+			return err
+		}
+		return packEntry(out, path, filepath.Join(rel, below), e)
+	})
+	return errors.Join(err, out.Close())
+}
+
+func packEntry(out *tar.Writer, path, name string, e fs.DirEntry) error {
+	fi, err := e.Info()
+	if err != nil {
+		return err
+	}
+	var link string
+	if fi.Mode()&fs.ModeSymlink != 0 {
+		if link, err = os.Readlink(path); err != nil {
+			return err
+		}
+	}
+	h, err := tar.FileInfoHeader(fi, link)
+	if err != nil {
+		return err
+	}
+	h.Name = filepath.ToSlash(name)
+	if err := out.WriteHeader(h); err != nil || !fi.Mode().IsRegular() {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // Best effort: it was only read.
+	_, err = io.CopyN(out, file, fi.Size())
+	return err
 }

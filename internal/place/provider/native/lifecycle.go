@@ -1,12 +1,11 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"den/internal/base/fault"
 	"den/internal/place/provider"
@@ -29,8 +28,13 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 // StartWith is Start for hosts that run elsewhere.
 func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config, create Creator) error {
 	p.children.Reap()
-	if err := checkConfig(name, c); err != nil {
+	if err := CheckConfig(name, c); err != nil {
 		return err
+	}
+	if fi, err := os.Stat(c.WorkDir); err != nil {
+		return fault.Errorf(fault.Usage, "start session '%s': working directory: %w", name, err)
+	} else if !fi.IsDir() {
+		return fault.Errorf(fault.Usage, "start session '%s': working directory %s is not a directory", name, c.WorkDir)
 	}
 	before, old, err := p.find(name)
 	switch {
@@ -79,7 +83,8 @@ func (p *Provider) clearFor(name string, d home.Dir, m *home.Manifest) error {
 	return nil
 }
 
-func checkConfig(name string, c provider.Config) error {
+// CheckConfig refuses what no session of den is started with, wherever it runs.
+func CheckConfig(name string, c provider.Config) error {
 	if err := provider.CheckName(name); err != nil {
 		return err
 	}
@@ -88,11 +93,6 @@ func checkConfig(name string, c provider.Config) error {
 	}
 	if !filepath.IsAbs(c.WorkDir) {
 		return fault.Errorf(fault.Usage, "start session '%s': working directory '%s' is not an absolute path", name, c.WorkDir)
-	}
-	if fi, err := os.Stat(c.WorkDir); err != nil {
-		return fault.Errorf(fault.Usage, "start session '%s': working directory: %w", name, err)
-	} else if !fi.IsDir() {
-		return fault.Errorf(fault.Usage, "start session '%s': working directory %s is not a directory", name, c.WorkDir)
 	}
 	for k, v := range c.Env {
 		if !inherit.Valid(k, v) {
@@ -106,19 +106,10 @@ func checkConfig(name string, c provider.Config) error {
 }
 
 func (p *Provider) spec(name string, c provider.Config) home.Spec {
-	cols, rows := c.Cols, c.Rows
-	if cols == 0 {
-		cols = session.DefaultCols
-	}
-	if rows == 0 {
-		rows = session.DefaultRows
-	}
 	env := append(inherit.Environ(os.Environ()), session.TerminalEnv(p.Home, session.DefaultTerm, c.WorkDir, p.Version)...)
-	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
-		env = append(env, k+"="+c.Env[k])
-	}
 	return home.Spec{
-		Name: p.ref(name), Command: c.Argv, Cwd: c.WorkDir, Env: env, Term: session.DefaultTerm, Cols: cols, Rows: rows,
+		Name: p.ref(name), Command: c.Argv, Cwd: c.WorkDir, Env: append(env, provider.Assignments(c.Env)...), Term: session.DefaultTerm,
+		Cols: cmp.Or(c.Cols, provider.DefaultCols), Rows: cmp.Or(c.Rows, provider.DefaultRows),
 		Labels: map[string]string{OwnerLabel: p.Owner, NameLabel: name}, RecordInput: home.RecordAuto, LogLimit: session.DefaultLogLimit,
 	}
 }
@@ -179,4 +170,13 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 // Interrupt presses Ctrl-C.
 func (p *Provider) Interrupt(ctx context.Context, name string) error {
 	return p.SendKeys(ctx, name, "C-c")
+}
+
+// CopyTo copies into the directory that the session was started in.
+func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
+	_, m, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	return p.Copy(ctx, name, m.Cwd, src, rel)
 }

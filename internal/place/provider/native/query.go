@@ -2,13 +2,20 @@ package native
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"den/internal/base/fault"
 	"den/internal/place/provider"
+	"den/internal/place/provider/procname"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 	"den/internal/session/home"
 )
 
@@ -127,4 +134,126 @@ func (p *Provider) Attached(ctx context.Context, name string) (n int, typed time
 		typed = *s.LastTyped
 	}
 	return s.Attached, typed, nil
+}
+
+// Observe reads the records of all sessions of this owner. No host is asked:
+// one that hangs must not keep the others from being observed.
+func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provider.Observation, error) {
+	p.children.Reap()
+	refs, err := p.mine()
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]provider.Observation, len(refs))
+	for _, ref := range refs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		d, m, err := p.inspect(ref)
+		if fault.KindOf(err) == fault.NotFound {
+			continue // removed meanwhile, or somebody else's
+		}
+		if err != nil {
+			return nil, err
+		}
+		name := m.Labels[NameLabel]
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		if all[name], err = observation(d, m); err != nil {
+			return nil, fault.Errorf(fault.KindOf(err), "observe session '%s': %w", name, err)
+		}
+	}
+	return all, nil
+}
+
+func observation(d home.Dir, m *home.Manifest) (provider.Observation, error) {
+	o := provider.Observation{Running: m.Status.Active(), PID: m.PID, Started: m.Created, Attached: -1, Activity: m.Created}
+	if !o.Running {
+		o.Exit, o.Attached = exitOf(m), 0
+	}
+	at, err := d.LastWrite()
+	switch {
+	case err == nil:
+		o.Activity = at
+	case !errors.Is(err, fs.ErrNotExist): // nothing was written yet
+		return o, fault.Errorf(fault.Storage, "last activity: %w", err)
+	}
+	meta, err := readMeta(d)
+	if err != nil {
+		return o, err
+	}
+	o.Meta = meta.all()
+	return o, nil
+}
+
+// ChangeStamp names the session and the end of its log. Neither the record is
+// read nor the host asked.
+func (p *Provider) ChangeStamp(_ context.Context, name string) (string, error) {
+	if err := provider.CheckName(name); err != nil {
+		return "", err
+	}
+	target, err := os.Readlink(filepath.Join(p.names(), p.ref(name)))
+	if err != nil {
+		return "", p.stampError(name, err)
+	}
+	id := filepath.Base(target)
+	segment, size, err := p.Home.Dir(id).LogEnd()
+	if err != nil {
+		return "", p.stampError(name, err)
+	}
+	return fmt.Sprintf("%s/%s:%d", id, segment, size), nil
+}
+
+func (p *Provider) stampError(name string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fault.Errorf(fault.Storage, "stamp of session '%s': %w", name, err)
+	}
+	if err := p.present(); err != nil {
+		return err
+	}
+	return fault.Errorf(fault.NotFound, "no session '%s' of owner '%s'", name, p.Owner)
+}
+
+// ProcessAlive looks at the processes below the session's host, as they are
+// now. Hosts that were started inside, and what they run, are not the
+// session's.
+func (p *Provider) ProcessAlive(ctx context.Context, name string, processNames []string) (bool, error) {
+	_, m, err := p.find(name)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	}
+	if err != nil || !m.Status.Active() {
+		return false, err
+	}
+	if len(processNames) == 0 {
+		return true, nil
+	}
+	bears, err := procname.AnyBears(processesOf(m), processNames)
+	if err == nil && !bears {
+		err = ctx.Err()
+	}
+	return bears, err
+}
+
+// Processes lists the session's processes.
+func (p *Provider) Processes(ctx context.Context, name string) ([]int, error) {
+	_, m, err := p.find(name)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil || !m.Status.Active() {
+		return nil, err
+	}
+	return processesOf(m), ctx.Err()
+}
+
+// processesOf lists a session's processes. Its host has not ended, for it
+// holds its lock, so its number is its own; but where it runs elsewhere it may
+// be another's here, and the processes are found by their mark.
+func processesOf(m *home.Manifest) []int {
+	if pty.HasEnv(m.HostPID, home.HostMark) {
+		return supervise.Below(m.HostPID)
+	}
+	return pty.Marked(home.ProgramMark + "=" + m.ID)
 }

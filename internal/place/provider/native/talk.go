@@ -3,32 +3,29 @@ package native
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
-	"unicode/utf8"
+	"syscall"
+	"time"
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/place/provider"
+	"den/internal/place/provider/onpty"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/wire"
 )
 
+// maxNudge leaves room for how a request is written.
+const maxNudge = rpc.MaxRequest / 2
+
 // Nudge pastes text and presses Enter: one input to the host, so nothing that
 // others send falls in between, and the host gives the program the time to
 // read the text before Enter comes.
 func (p *Provider) Nudge(ctx context.Context, name, text string) error {
-	if err := checkText(text); err != nil {
-		return err
-	}
-	d, _, err := p.find(name)
-	if err != nil {
-		return err
-	}
-	if _, err := p.session(d).Input(ctx, wire.Input{Paste: &text, Enter: true}); err != nil {
-		return fmt.Errorf("nudge session '%s': %w", name, unanswered(err))
-	}
-	return nil
+	return p.paste(ctx, "nudge", name, text, true)
 }
 
 // unanswered marks an error after which the session may have got the input.
@@ -41,15 +38,19 @@ func unanswered(err error) error {
 
 // Type pastes text and presses no key.
 func (p *Provider) Type(ctx context.Context, name, text string) error {
-	if err := checkText(text); err != nil {
+	return p.paste(ctx, "type to", name, text, false)
+}
+
+func (p *Provider) paste(ctx context.Context, what, name, text string, enter bool) error {
+	if err := provider.CheckText(text, maxNudge); err != nil {
 		return err
 	}
 	d, _, err := p.find(name)
 	if err != nil {
 		return err
 	}
-	if _, err := p.session(d).Input(ctx, wire.Input{Paste: &text}); err != nil {
-		return fmt.Errorf("type to session '%s': %w", name, unanswered(err))
+	if _, err := p.session(d).Input(ctx, wire.Input{Paste: &text, Enter: enter}); err != nil {
+		return fmt.Errorf("%s session '%s': %w", what, name, unanswered(err))
 	}
 	return nil
 }
@@ -59,7 +60,7 @@ func (p *Provider) Type(ctx context.Context, name, text string) error {
 func (p *Provider) SendAt(ctx context.Context, name string, at provider.Moment, k provider.Keystrokes) error {
 	in := wire.InputIf{EmptyLine: k.EmptyLine}
 	if k.Text != "" || len(k.Keys) == 0 {
-		if err := checkText(k.Text); err != nil {
+		if err := provider.CheckText(k.Text, maxNudge); err != nil {
 			return err
 		}
 		in.Inputs = append(in.Inputs, wire.Input{Paste: &k.Text})
@@ -103,25 +104,6 @@ func (p *Provider) Input(ctx context.Context, name string) (provider.Input, erro
 		Unread: s.Unread, LineMode: s.LineMode, Echo: s.Echo, CursorRow: s.CursorRow,
 		Unfinished: s.Unfinished, UnfinishedKnown: err == nil, Unsure: s.Unsure,
 	}, err
-}
-
-// checkText refuses what a paste would change: it must come to the byte.
-func checkText(text string) error {
-	if text == "" {
-		return fault.Errorf(fault.Usage, "nudge: the text is empty")
-	}
-	if len(text) > rpc.MaxRequest/2 {
-		return fault.Errorf(fault.Usage, "nudge: %d bytes are too many, %d fit", len(text), rpc.MaxRequest/2)
-	}
-	if !utf8.ValidString(text) {
-		return fault.Errorf(fault.Usage, "nudge: the text is not UTF-8")
-	}
-	for _, r := range text {
-		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f && r <= 0x9f {
-			return fault.Hintf(fault.Errorf(fault.Usage, "nudge: the text has the control character %U", r), "press keys with SendKeys; leave colours out of text")
-		}
-	}
-	return nil
 }
 
 // SendKeys presses chords: all of them, or none where one is unknown.
@@ -179,14 +161,18 @@ func (p *Provider) Look(ctx context.Context, name string, n int) (string, provid
 		return "", 0, err
 	}
 	shot, err := p.shot(ctx, d, n)
-	if err == nil && len(shot.Screen.Scrollback) < shot.Screen.ScrollbackTotal && (n == 0 || len(lastLines(shot.Screen.PlainText(), n)) < n) {
+	if err == nil && len(shot.Screen.Scrollback) < shot.Screen.ScrollbackTotal && (n == 0 || len(textLines(shot, n)) < n) {
 		// What scrolled away last was blank; the text is further up.
 		shot, err = p.shot(ctx, d, 0)
 	}
 	if err != nil {
 		return "", 0, fmt.Errorf("peek at session '%s': %w", name, err)
 	}
-	return strings.Join(lastLines(shot.Screen.PlainText(), n), "\n"), provider.Moment(shot.Seq), nil
+	return strings.Join(textLines(shot, n), "\n"), provider.Moment(shot.Seq), nil
+}
+
+func textLines(shot *wire.Snapshot, n int) []string {
+	return provider.LastLines(strings.Split(shot.Screen.PlainText(), "\n"), n)
 }
 
 // shot returns the screen and so many lines above it, all of them for 0.
@@ -197,15 +183,69 @@ func (p *Provider) shot(ctx context.Context, d home.Dir, above int) (*wire.Snaps
 	return p.session(d).Snapshot(ctx, session.Now(), above)
 }
 
-// lastLines returns at most n of the last lines; blank ones at the end do not
-// count. 0 means all.
-func lastLines(text string, n int) []string {
-	lines := strings.Split(text, "\n")
-	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
-		lines = lines[:len(lines)-1]
+// leaveLimit is how long the attached den may take to give the terminal back
+// when the caller's context ends.
+const leaveLimit = 5 * time.Second
+
+// Attach runs 'den attach' on the person's terminal, so that a person is
+// joined to an agent's session as to any other. Streams get a terminal first.
+func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal) error {
+	_, m, err := p.find(name)
+	if err != nil {
+		return err
 	}
-	if n > 0 && len(lines) > n {
-		lines = lines[len(lines)-n:]
+	if m.Status.Final() {
+		return fault.Errorf(fault.NotRunning, "session '%s' is %s", name, m.Ending())
 	}
-	return lines
+	args := []string{"--home", p.Home.Path, "attach", m.Name}
+	if t.ReadOnly {
+		args = append(args, "--read-only")
+	}
+	if onpty.Wanted(t) {
+		return p.attachStreams(ctx, name, t, append([]string{p.Binary}, args...))
+	}
+	in, out := t.In.(*os.File), t.Out.(*os.File)
+	var said strings.Builder
+	cmd := exec.CommandContext(ctx, p.Binary, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &said
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it restores the terminal
+	cmd.WaitDelay = leaveLimit
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return attachError(name, cmd.ProcessState, err, said.String())
+	}
+	// How the person left. Best effort: it is for them, and they are gone.
+	_, _ = fmt.Fprint(out, said.String())
+	return nil
+}
+
+func (p *Provider) attachStreams(ctx context.Context, name string, t provider.Terminal, argv []string) error {
+	state, err := onpty.Run(ctx, t, argv, append(os.Environ(), "TERM="+session.DefaultTerm))
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("attach to session '%s': %w", name, err)
+	case state != nil && !state.Success():
+		return attachError(name, state, fmt.Errorf("%s", state), "")
+	}
+	return nil
+}
+
+// attachError gives the error of 'den attach' back its kind, by its exit code.
+func attachError(name string, state *os.ProcessState, err error, said string) error {
+	kind := fault.Internal
+	if state != nil {
+		for _, k := range []fault.Kind{fault.Usage, fault.NotFound, fault.NotRunning, fault.Busy, fault.Unreachable, fault.Storage, fault.Protocol, fault.Denied} {
+			if fault.ExitCode(fault.Errorf(k, "")) == state.ExitCode() {
+				kind = k
+			}
+		}
+	}
+	if said = strings.TrimSpace(said); said == "" {
+		said = err.Error()
+	}
+	return fault.Errorf(kind, "attach to session '%s': %s", name, said)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"syscall"
 
 	"den/internal/base/fault"
 	"den/internal/place/provider"
+	"den/internal/place/provider/inotify"
 	"den/internal/session/home"
 )
 
@@ -18,13 +20,13 @@ import (
 // the command runs and when it has ended, and the lock is closed when the host
 // is gone.
 func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
-	in, err := newInotify()
+	in, err := inotify.New()
 	if err != nil {
 		return nil, err
 	}
 	w := &watch{p: p, in: in, tracked: map[string]*tracked{}, byWatch: map[int]string{}}
 	if err := w.begin(); err != nil {
-		in.close()
+		in.Close()
 		return nil, err
 	}
 	events := make(chan provider.Event) // its receiver may be slow: pending merges them
@@ -35,7 +37,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 // watch is one call of Watch. Its goroutine owns it.
 type watch struct {
 	p       *Provider
-	in      *inotify
+	in      *inotify.Watcher
 	names   int                 // the watch of the Home's names
 	tracked map[string]*tracked // by the session's name in the Home
 	byWatch map[int]string
@@ -52,7 +54,7 @@ type tracked struct {
 
 // begin takes in what there is. What ended before is not told.
 func (w *watch) begin() (err error) {
-	if w.names, err = w.in.add(w.p.names(), movedTo); err != nil {
+	if w.names, err = w.in.Add(w.p.names(), movedTo); err != nil {
 		return err
 	}
 	return w.scan(false)
@@ -97,7 +99,7 @@ func (w *watch) refresh(ref string, tell bool) error {
 			}
 			return nil
 		}
-		if t.watch, err = w.in.add(d.Path, movedTo|closedWrite); err != nil {
+		if t.watch, err = w.in.Add(d.Path, movedTo|closedWrite); err != nil {
 			t.watch = -1
 			if !w.p.stood(d.ID) {
 				return nil // a start that failed meanwhile
@@ -139,7 +141,7 @@ func (p *Provider) stood(id string) bool {
 
 // forget ends the watch of a session that is over.
 func (w *watch) forget(t *tracked) {
-	w.in.remove(t.watch)
+	w.in.Remove(t.watch)
 	delete(w.byWatch, t.watch)
 	t.watch = -1
 }
@@ -152,15 +154,8 @@ func (w *watch) tell(t *tracked, change provider.Change) {
 // can no longer be asked; the closed channel tells.
 func (w *watch) run(ctx context.Context, out chan<- provider.Event) {
 	defer close(out)
-	events := make(chan []event) // unbuffered: what is not taken waits in the kernel
-	stop := make(chan struct{})
-	read := make(chan struct{})
-	go func() { defer close(read); w.in.read(events, stop) }()
-	defer func() {
-		close(stop)
-		w.in.close()
-		<-read
-	}()
+	defer w.in.Close()
+	events := w.in.Listen()
 	for {
 		to, next := w.pending.Next(out)
 		select {
@@ -177,17 +172,17 @@ func (w *watch) run(ctx context.Context, out chan<- provider.Event) {
 }
 
 // take refreshes the sessions that events are about.
-func (w *watch) take(batch []event) error {
+func (w *watch) take(batch []inotify.Event) error {
 	for _, ev := range batch {
 		var err error
-		switch ref, known := w.byWatch[ev.watch]; {
-		case ev.lost:
+		switch ref, known := w.byWatch[ev.Watch]; {
+		case ev.Lost:
 			err = w.scan(true)
-		case ev.watch == w.names && len(ev.name) > len(w.p.tag) && ev.name[:len(w.p.tag)+1] == w.p.tag+".":
-			err = w.refresh(ev.name, true)
-		case known && (ev.name == "session.json" || ev.name == "lock"):
+		case ev.Watch == w.names && len(ev.Name) > len(w.p.tag) && ev.Name[:len(w.p.tag)+1] == w.p.tag+".":
+			err = w.refresh(ev.Name, true)
+		case known && (ev.Name == "session.json" || ev.Name == "lock"):
 			err = w.refresh(ref, true)
-		case known && ev.name == metaName:
+		case known && ev.Name == metaName:
 			w.tell(w.tracked[ref], provider.MetaChanged)
 		}
 		if err != nil {
@@ -196,3 +191,10 @@ func (w *watch) take(batch []event) error {
 	}
 	return nil
 }
+
+// What is asked of inotify: a file renamed into a directory, and one in it
+// closed that was open for writing.
+const (
+	movedTo     = syscall.IN_MOVED_TO
+	closedWrite = syscall.IN_CLOSE_WRITE
+)

@@ -18,12 +18,6 @@ import (
 // leaveLimit is how long the program may take to end when it is told to.
 const leaveLimit = 5 * time.Second
 
-// The size of a terminal of which none is given.
-const (
-	defaultCols = 120
-	defaultRows = 40
-)
-
 // Wanted reports whether a person's terminal is streams, not files that a
 // program can have.
 func Wanted(t provider.Terminal) bool {
@@ -39,7 +33,7 @@ func Wanted(t provider.Terminal) bool {
 func Run(ctx context.Context, t provider.Terminal, argv, env []string) (*os.ProcessState, error) {
 	size := t.Size
 	if size.Cols == 0 || size.Rows == 0 {
-		size = provider.Size{Cols: defaultCols, Rows: defaultRows}
+		size = provider.Size{Cols: provider.DefaultCols, Rows: provider.DefaultRows}
 	}
 	tty, err := pty.Open(ptySize(size))
 	if err != nil {

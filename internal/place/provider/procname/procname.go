@@ -20,6 +20,20 @@ func Bears(comm string, argv, names []string) bool {
 	})
 }
 
+// AnyBears reports whether one of the processes bears one of the names.
+func AnyBears(pids []int, names []string) (bool, error) {
+	for _, pid := range pids {
+		comm, argv, err := Describe(pid)
+		if err != nil {
+			return false, err
+		}
+		if Bears(comm, argv, names) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // Names are the names under which people know a process: what it does first,
 // which is the script that an interpreter runs, or else its program; then its
 // program; then its command name. Each is there once.

@@ -2,12 +2,18 @@ package subprocess
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/filelock"
 	"den/internal/place/provider"
 	"den/internal/place/provider/subprocess/shim"
 )
@@ -87,33 +93,42 @@ func (p *Provider) IsRunning(_ context.Context, name string) (bool, error) {
 
 // ListRunning returns the running sessions whose names begin with prefix.
 func (p *Provider) ListRunning(ctx context.Context, prefix string) ([]string, error) {
-	started.Reap()
-	entries, err := os.ReadDir(p.root.locks())
-	if err != nil {
-		return nil, fault.Errorf(fault.Storage, "list sessions: %w", err)
-	}
 	var names []string
-	for _, e := range entries {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		l, err := readLock(filepath.Join(p.root.locks(), e.Name()))
-		if err != nil {
-			return nil, err
-		}
-		if !l.held || l.name == "" || !strings.HasPrefix(l.name, prefix) {
-			continue
+	err := p.eachStarted(ctx, prefix, func(l lockState) error {
+		if !l.held {
+			return nil
 		}
 		running, err := p.IsRunning(ctx, l.name)
-		if err != nil {
-			return nil, err
-		}
 		if running {
 			names = append(names, l.name)
 		}
-	}
+		return err
+	})
 	slices.Sort(names)
-	return names, nil
+	return names, err
+}
+
+// eachStarted calls do for each session of this owner that was ever started and
+// whose name begins with prefix, until one fails.
+func (p *Provider) eachStarted(ctx context.Context, prefix string, do func(lockState) error) error {
+	started.Reap()
+	entries, err := os.ReadDir(p.root.locks())
+	if err != nil {
+		return fault.Errorf(fault.Storage, "list sessions: %w", err)
+	}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		l, err := readLock(filepath.Join(p.root.locks(), e.Name()))
+		if err == nil && l.name != "" && strings.HasPrefix(l.name, prefix) {
+			err = do(l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lostExit is how a command ends whose shim was killed: the kernel kills it
@@ -138,4 +153,162 @@ func (s *state) exit() *provider.Exit {
 		return &exit
 	}
 	return &provider.Exit{Code: s.end.Code, Signal: s.end.Signal, At: s.end.At}
+}
+
+// A session's lock is held from the moment that somebody begins to start it
+// until its shim has ended: the starter takes it and hands the descriptor on,
+// so there is no moment without an owner. Its file is never removed.
+
+// lockState is what a lock's file tells.
+type lockState struct {
+	held   bool
+	starts int    // how often a session of that name was started
+	name   string // "" where it never was
+}
+
+// ended is the number of the last start that has ended: while the lock is
+// held, the one before.
+func (l lockState) ended() int {
+	if l.held {
+		return l.starts - 1
+	}
+	return l.starts
+}
+
+// readLock reads a lock's state. A missing file is held by nobody.
+func readLock(path string) (lockState, error) {
+	f, err := atomicfile.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		// The directory was made when the provider was opened. If it is gone,
+		// nobody knows what runs.
+		if _, err = os.Stat(filepath.Dir(path)); err == nil {
+			return lockState{}, nil
+		}
+	}
+	if err != nil {
+		return lockState{}, fault.Errorf(fault.Storage, "read lock: %w", err)
+	}
+	defer f.Close() // Best effort: it was only read.
+	held, err := filelock.HeldFile(f)
+	if err != nil {
+		return lockState{}, fault.Errorf(fault.Storage, "read lock: %w", err)
+	}
+	starts, name, err := shim.ReadLock(f)
+	return lockState{held, starts, name}, err
+}
+
+// Pauses between looks at something that is about to happen.
+const (
+	firstPause = time.Millisecond
+	maxPause   = 20 * time.Millisecond
+)
+
+// until looks again and again until it holds, or the context ends.
+func until(ctx context.Context, holds func() (bool, error)) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		if ok, err := holds(); ok || err != nil {
+			return err
+		}
+		timer.Reset(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the session's end: %w", ctx.Err())
+		}
+	}
+}
+
+// untilFree waits until nobody holds the lock.
+func untilFree(ctx context.Context, path string) error {
+	return until(ctx, func() (bool, error) {
+		l, err := readLock(path)
+		return !l.held, err
+	})
+}
+
+// Observe reads the files of all sessions of this owner. No shim is asked.
+func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provider.Observation, error) {
+	all := map[string]provider.Observation{}
+	err := p.eachStarted(ctx, prefix, func(l lockState) error {
+		o, err := p.observation(l.name)
+		switch {
+		case fault.KindOf(err) == fault.NotFound: // pruned: the lock stays, to count starts
+		case err != nil:
+			return err
+		default:
+			all[l.name] = o
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func (p *Provider) observation(name string) (provider.Observation, error) {
+	s, err := p.inspect(name)
+	if err != nil {
+		return provider.Observation{}, err
+	}
+	o := provider.Observation{Running: s.running(), PID: s.record.PID, Started: s.record.Started, Exit: s.exit(), Activity: s.lastWrite()}
+	o.Meta, err = allMeta(metaDir(s.dir))
+	return o, err
+}
+
+// lastWrite is when the command last wrote something, and when it was started
+// where it never did. The shim writes to the log whenever the command writes.
+func (s *state) lastWrite() time.Time {
+	if s.end != nil {
+		return s.end.Active
+	}
+	fi, err := os.Stat(s.dir.LogFile())
+	if err != nil || fi.Size() == 0 {
+		return s.record.Started
+	}
+	return fi.ModTime()
+}
+
+// allMeta reads every value. A session that is started anew meanwhile has none.
+func allMeta(dir string) (map[string]string, error) {
+	meta := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.Errorf(fault.Storage, "read metadata: %w", err)
+	}
+	for _, e := range entries {
+		key, ok := nameOf(e.Name())
+		if !ok {
+			continue // a file that is being written, or a key too long for a file's name: GetMeta has it
+		}
+		value, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fault.Errorf(fault.Storage, "read metadata: %w", err)
+		}
+		meta[key] = string(value)
+	}
+	return meta, nil
+}
+
+// ChangeStamp names the start and the end of the output's file. The shim is
+// not asked.
+func (p *Provider) ChangeStamp(_ context.Context, name string) (string, error) {
+	s, err := p.inspect(name)
+	if err != nil {
+		return "", err
+	}
+	stamp := s.record.Started.String()
+	fi, err := os.Stat(s.dir.LogFile())
+	switch {
+	case err == nil:
+		return fmt.Sprintf("%s:%d:%d", stamp, fi.Size(), fi.ModTime().UnixNano()), nil
+	case errors.Is(err, fs.ErrNotExist):
+		return stamp, nil // it has written nothing yet
+	}
+	return "", fault.Errorf(fault.Storage, "stamp of session '%s': %w", name, err)
 }

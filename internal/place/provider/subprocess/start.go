@@ -1,16 +1,23 @@
 package subprocess
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
 	"den/internal/place/provider"
+	"den/internal/place/provider/children"
+	"den/internal/place/provider/inherit"
 	"den/internal/place/provider/subprocess/shim"
 	"den/internal/process/supervise"
 	"den/internal/session/home"
@@ -57,10 +64,7 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	boot := shim.Bootstrap{
 		V: shim.BootstrapVersion, Dir: string(dir), ID: ident.New(time.Now()), Name: name, Owner: p.owner,
 		Starts: starts + 1, Argv: c.Argv, WorkDir: c.WorkDir, Grace: p.grace,
-		Rows: c.Rows,
-	}
-	if boot.Rows == 0 {
-		boot.Rows = defaultRows
+		Rows: cmp.Or(c.Rows, provider.DefaultRows), // the height of the terminal that others would have
 	}
 	if boot.Mark, err = supervise.Mark(boot.ID, boot.Dir); err != nil {
 		return errors.Join(fmt.Errorf("start session '%s': %w", name, err), os.RemoveAll(boot.Dir))
@@ -77,9 +81,6 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	launched = true
 	return nil
 }
-
-// defaultRows is the height of the terminal that others would have.
-const defaultRows = 40
 
 // claim takes the lock of a session that does not run. One whose command has
 // ended while its shim still ends the rest of the tree is waited for.
@@ -136,3 +137,64 @@ func discard(ctx context.Context, dir shim.Dir) error {
 	}
 	return nil
 }
+
+// environment is a command's whole environment. The mark is what finds its
+// processes when their shim was killed; a session of den that is started
+// inside has a mark of its own.
+func environment(outer []string, own map[string]string, id, mark string) []string {
+	vars := inherit.Vars(outer)
+	maps.Copy(vars, own)
+	delete(vars, home.HostMark) // it would hide the command from Stop
+	vars[home.ProgramMark], vars[home.SessionMark] = id, mark
+	return provider.Assignments(vars)
+}
+
+// checkConfig refuses what no command can be started with.
+func checkConfig(name string, c provider.Config) error {
+	if len(c.Argv) == 0 || c.Argv[0] == "" {
+		return fault.Hintf(fault.Errorf(fault.Usage, "start session '%s': no command is given", name), "give a program and its arguments")
+	}
+	if !filepath.IsAbs(c.WorkDir) {
+		return fault.Errorf(fault.Usage, "start session '%s': working directory %q is not absolute", name, c.WorkDir)
+	}
+	for _, s := range append(slices.Clone(c.Argv), c.WorkDir) {
+		if strings.Contains(s, "\x00") {
+			return fault.Errorf(fault.Usage, "start session '%s': %.40q holds a zero byte", name, s)
+		}
+	}
+	for k, v := range c.Env {
+		if !inherit.Valid(k, v) {
+			return fault.Errorf(fault.Usage, "start session '%s': %.40q cannot be a variable, or its value has a zero byte", name, k)
+		}
+	}
+	return nil
+}
+
+// launch starts the shim detached and waits for its answer. After an error
+// nothing of it runs any more.
+func (p *Provider) launch(ctx context.Context, boot shim.Bootstrap, lock *os.File) error {
+	var ready shim.Ready
+	proc, err := supervise.Detached{
+		Binary: p.binary, Argv: []string{"den", "shim", boot.Name, boot.Mark}, Dir: "/", Log: shim.Dir(boot.Dir).ShimLog(),
+		// The mark keeps the session in which a shim was started from taking
+		// it for one of its own processes, and finds it.
+		Env:   []string{home.HostMark + "=" + boot.Mark, "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
+		Extra: []*os.File{lock}, // shim.LockFD
+	}.Start(ctx, boot, &ready)
+	if err != nil {
+		err = fmt.Errorf("start session '%s': %w", boot.Name, err)
+	} else if ready.Error != nil {
+		supervise.Discard(proc)
+		err = ready.Error.Err()
+	}
+	if err == nil {
+		started.Add(proc.Pid)
+		return proc.Release()
+	}
+	// Not the caller's context, which may be over: what has begun must go.
+	return errors.Join(err, sweepMarked(context.WithoutCancel(ctx), boot.Mark, boot.Cgroup), removeSocket(shim.Dir(boot.Dir), boot.ID))
+}
+
+// started are the shims that this process started, through whichever Provider:
+// children are a process's.
+var started children.Set

@@ -9,6 +9,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/place/provider"
+	"den/internal/place/provider/inotify"
 )
 
 // Watch tells of starts and ends, also of sessions that others start. It goes
@@ -28,6 +29,12 @@ func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 	events := make(chan provider.Event) // unbuffered: what waits is in pending
 	go w.run(ctx, src, events)
 	return events, nil
+}
+
+// lockSource tells of locks that have changed, until it is closed.
+type lockSource struct {
+	changed <-chan []inotify.Event
+	close   func()
 }
 
 // watch is one call of Watch. Its goroutine owns it, and ends with the
@@ -87,8 +94,8 @@ func (w *watch) run(ctx context.Context, src *lockSource, out chan<- provider.Ev
 		select {
 		case to <- next:
 			w.pending.Sent()
-		case file, ok := <-src.changed:
-			if !ok || w.changed(ctx, file) != nil {
+		case events, ok := <-src.changed:
+			if !ok || w.changed(ctx, events) != nil {
 				return
 			}
 		case <-ctx.Done():
@@ -97,11 +104,24 @@ func (w *watch) run(ctx context.Context, src *lockSource, out chan<- provider.Ev
 	}
 }
 
-// changed refreshes one lock, or at all of them where news were lost.
-func (w *watch) changed(ctx context.Context, file string) error {
-	if file != "" {
-		return w.awaitRelease(ctx, file)
+// changed refreshes the locks that events are about, or all of them where news
+// were lost.
+func (w *watch) changed(ctx context.Context, events []inotify.Event) error {
+	for _, e := range events {
+		switch {
+		case e.Lost:
+			return w.refreshAll()
+		case e.Name == "": // of the directory itself
+		default:
+			if err := w.awaitRelease(ctx, e.Name); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
+}
+
+func (w *watch) refreshAll() error {
 	files, err := w.files()
 	for _, file := range files {
 		_, _, lerr := w.refresh(file)

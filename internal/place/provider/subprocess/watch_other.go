@@ -5,38 +5,30 @@ package subprocess
 import (
 	"sync"
 	"time"
+
+	"den/internal/place/provider/inotify"
 )
 
-// lockSource says from time to time that any lock may have been let go of:
+// watchLocks says from time to time that any lock may have been let go of:
 // here nobody tells.
-type lockSource struct {
-	changed chan string
-	stop    chan struct{}
-	ticking sync.WaitGroup
-}
-
 func watchLocks(string) (*lockSource, error) {
-	s := &lockSource{changed: make(chan string), stop: make(chan struct{})}
-	s.ticking.Go(func() {
+	changed, stop := make(chan []inotify.Event), make(chan struct{})
+	var ticking sync.WaitGroup
+	ticking.Go(func() {
 		tick := time.NewTicker(500 * time.Millisecond)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
-			case <-s.stop:
+			case <-stop:
 				return
 			}
 			select {
-			case s.changed <- "":
-			case <-s.stop:
+			case changed <- []inotify.Event{{Lost: true}}:
+			case <-stop:
 				return
 			}
 		}
 	})
-	return s, nil
-}
-
-func (s *lockSource) close() {
-	close(s.stop)
-	s.ticking.Wait()
+	return &lockSource{changed: changed, close: func() { close(stop); ticking.Wait() }}, nil
 }

@@ -9,10 +9,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"den/internal/base/wake"
 )
 
 // errLost means that the client ended: the server went, or somebody killed it.
@@ -58,7 +61,7 @@ type question struct {
 
 // connect starts a client and waits until it stands in the keeper's session.
 func (p *Provider) connect(ctx context.Context, notify func(string)) (*client, error) {
-	c := &client{notify: notify, joined: make(chan struct{}), ended: make(chan struct{}), turn: make(chan struct{}, 1)}
+	c := &client{notify: notify, joined: make(chan struct{}), ended: make(chan struct{}), turn: wake.New()}
 	c.turn <- struct{}{}
 	c.cmd = p.tmux("-N", "-C", "attach-session", "-f", "no-output,ignore-size", "-t", "="+keeper)
 	c.cmd.SysProcAttr = childAttr()
@@ -282,11 +285,150 @@ func (c *client) close() {
 	}
 }
 
-func (c *client) alive() bool {
-	select {
-	case <-c.ended:
-		return false
-	default:
-		return true
+func (c *client) alive() bool { return !wake.IsClosed(c.ended) }
+
+// refusal is tmux's word on a command that it did not carry out. The server
+// was asked, and it answered.
+type refusal struct{ said string }
+
+func (r *refusal) Error() string { return "tmux: " + r.said }
+
+func refused(err error) bool {
+	var r *refusal
+	return errors.As(err, &r)
+}
+
+// guard is a line "%begin TIME NUMBER FLAGS" or its end.
+type guard struct {
+	word  string // "begin", "end" or "error"
+	ident string // time, number and flags: the same in both
+	ours  bool   // the flags say that the command came from this client
+}
+
+func parseGuard(line string) (guard, bool) {
+	rest, ok := strings.CutPrefix(line, "%")
+	if !ok {
+		return guard{}, false
 	}
+	word, ident, ok := strings.Cut(rest, " ")
+	if !ok || word != "begin" && word != "end" && word != "error" {
+		return guard{}, false
+	}
+	f := strings.Fields(ident)
+	return guard{word: word, ident: ident, ours: len(f) == 3 && f[2] == "1"}, len(f) == 3
+}
+
+// An answer is what came between a question and the sentinel after it. The
+// sentinel is a word that no program could know when the question was asked:
+// what a pane shows may look like guards, and must not end an answer.
+
+// readSingle reads the answer to one command whose output is not to be
+// trusted: it goes to the last line that could be its end.
+func readSingle(raw []string) (out, notes []string, err error) {
+	if len(raw) == 0 {
+		return nil, nil, errGarbled
+	}
+	begin, ok := parseGuard(raw[0])
+	if !ok {
+		return nil, nil, errGarbled
+	}
+	for i := len(raw) - 1; i > 0; i-- {
+		end, ok := parseGuard(raw[i])
+		if !ok || end.ident != begin.ident || end.word == "begin" {
+			continue
+		}
+		notes = notifications(raw[i+1:])
+		if end.word == "error" {
+			return nil, notes, &refusal{strings.Join(raw[1:i], "\n")}
+		}
+		return raw[1:i], notes, nil
+	}
+	return nil, nil, errGarbled
+}
+
+// readSequence reads the answers to a sequence of commands, one after the
+// other, whose output is tmux's own.
+func readSequence(raw []string) (out, notes []string, err error) {
+	for len(raw) > 0 {
+		begin, ok := parseGuard(raw[0])
+		if !ok || begin.word != "begin" {
+			notes = append(notes, notifications(raw[:1])...)
+			raw = raw[1:]
+			continue
+		}
+		end := slices.IndexFunc(raw, func(line string) bool {
+			g, ok := parseGuard(line)
+			return ok && g.ident == begin.ident && g.word != "begin"
+		})
+		if end < 0 {
+			return nil, notes, errGarbled
+		}
+		if begin.ours {
+			if g, _ := parseGuard(raw[end]); g.word == "error" && err == nil {
+				err = &refusal{strings.Join(raw[1:end], "\n")}
+			}
+			out = append(out, raw[1:end]...)
+		}
+		raw = raw[end+1:]
+	}
+	return out, notes, err
+}
+
+func notifications(lines []string) []string {
+	var notes []string
+	for _, line := range lines {
+		if _, isGuard := parseGuard(line); !isGuard && strings.HasPrefix(line, "%") {
+			notes = append(notes, line)
+		}
+	}
+	return notes
+}
+
+// errGarbled means that the client and we no longer agree on what was asked.
+var errGarbled = errors.New("tmux's answer cannot be read")
+
+// command joins words to one line of tmux's command language. Every word is
+// quoted but those that are plain: flags, names and our own separators.
+func command(words ...string) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if plain(w) {
+			b.WriteString(w)
+		} else {
+			quote(&b, w)
+		}
+	}
+	return b.String()
+}
+
+// sequence is several commands that tmux runs in one go: no other client's
+// command and no event comes in between. The first that is refused ends it.
+func sequence(commands ...string) string { return strings.Join(commands, " ; ") }
+
+func plain(w string) bool {
+	for i := range len(w) {
+		c := w[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '@' {
+			return false
+		}
+	}
+	return w != ""
+}
+
+// quote writes w in double quotes. What tmux's parser or its line reader would
+// read meaning into is written as an octal escape.
+func quote(b *strings.Builder, w string) {
+	b.WriteByte('"')
+	for i := range len(w) {
+		switch c := w[i]; {
+		case c < 0x20, c == 0x7f, c == '"', c == '\\', c == '$', c == '~':
+			fmt.Fprintf(b, "\\%03o", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
 }

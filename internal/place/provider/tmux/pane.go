@@ -5,12 +5,14 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 )
 
 // pane is what the server says of one session's command.
@@ -107,7 +109,7 @@ func (p *Provider) panes(ctx context.Context, filter string) ([]pane, error) {
 		if err != nil || try > collectTries || !pokeServer(all, try == collectTries) {
 			return all, err
 		}
-		if err := pause(ctx, collectPause); err != nil {
+		if err := wake.Pause(ctx, collectPause); err != nil {
 			return nil, err
 		}
 	}
@@ -217,4 +219,41 @@ func (p *Provider) running(ctx context.Context, name string) (*pane, error) {
 		return nil, fault.Hintf(fault.Errorf(fault.NotRunning, "the command of session '%s' has ended", name), "Peek shows its last screen, Exit how it ended")
 	}
 	return one, nil
+}
+
+// maxPast bounds the stopped sessions whose exit is remembered. They are kept
+// in options of the server, by a hash of their name: two names with one hash
+// replace each other, and all are lost when the server ends.
+const maxPast = 1024
+
+func pastOption(tmuxName string) string {
+	h := fnv.New32a()
+	h.Write([]byte(tmuxName)) // a hash takes everything
+	return "@den-past-" + strconv.Itoa(int(h.Sum32()%maxPast))
+}
+
+// recordEnd returns the tmux command that records how a session ended.
+func (p *Provider) recordEnd(name string, one *pane) string {
+	tmuxName := p.tmuxName(name)
+	return command("set-option", "-g", pastOption(tmuxName), fmt.Sprintf("%s,%s,%s,%d", tmuxName, one.status, one.signal, one.died.Unix()))
+}
+
+// past returns a session that was stopped, or nil.
+func (p *Provider) past(ctx context.Context, name string) (*pane, error) {
+	tmuxName := p.tmuxName(name)
+	lines, err := p.ask(ctx, command("show-options", "-gqv", pastOption(tmuxName)))
+	if errors.Is(err, errNoServer) {
+		return nil, nil
+	}
+	if refused(err) {
+		return nil, unasked(err)
+	}
+	if err != nil || len(lines) == 0 {
+		return nil, err
+	}
+	f := strings.Split(lines[0], ",")
+	if len(f) != 4 || f[0] != tmuxName {
+		return nil, nil // another name's
+	}
+	return &pane{status: f[1], signal: f[2], died: seconds(f[3])}, nil
 }

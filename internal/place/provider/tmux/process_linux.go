@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"den/internal/base/fault"
 	"den/internal/process/pty"
@@ -90,7 +90,6 @@ func parseStat(stat string) (process, bool) {
 	pr.parent, bad[1] = strconv.Atoi(f[1])
 	pr.session, bad[2] = strconv.Atoi(f[3])
 	pr.started, bad[3] = strconv.ParseUint(f[19], 10, 64)
-	pr.comm = stat[open+1 : closing]
 	return pr, errors.Join(bad[:]...) == nil
 }
 
@@ -118,14 +117,52 @@ func startedWith(pid int, entry string) bool {
 	return err == nil && variable(environ, key) == value
 }
 
-// arguments returns what a process was started with, nil where it has ended.
-func arguments(pid int) ([]string, error) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-		return nil, nil
-	}
+// openNoControl opens a terminal without taking it for one's own.
+const openNoControl = syscall.O_NOCTTY | syscall.O_NONBLOCK
+
+// queued returns how many bytes of input a terminal's program has not read. In
+// canonical mode a line counts once it is complete.
+func queued(tty *os.File) (n int, err error) {
+	raw, err := tty.SyscallConn()
 	if err != nil {
-		return nil, fmt.Errorf("look at process %d: %w", pid, err)
+		return 0, err
 	}
-	return strings.Split(strings.TrimRight(string(data), "\x00"), "\x00"), nil
+	var count int32
+	var errno syscall.Errno
+	if err := raw.Control(func(fd uintptr) {
+		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCINQ, uintptr(unsafe.Pointer(&count)))
+	}); err != nil {
+		return 0, err
+	}
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(count), nil
+}
+
+// lineModes reports whether a terminal echoes what is typed, and whether it
+// hands over whole lines.
+func lineModes(tty *os.File) (echo, lineMode bool, err error) {
+	raw, err := tty.SyscallConn()
+	if err != nil {
+		return false, false, err
+	}
+	var modes syscall.Termios
+	var errno syscall.Errno
+	if err := raw.Control(func(fd uintptr) {
+		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TCGETS, uintptr(unsafe.Pointer(&modes)))
+	}); err != nil {
+		return false, false, err
+	}
+	if errno != 0 {
+		return false, false, errno
+	}
+	return modes.Lflag&syscall.ECHO != 0, modes.Lflag&syscall.ICANON != 0, nil
+}
+
+// childAttr makes a child that is not of our process group, so that a Ctrl-C
+// for us is none for it, and that goes when we are killed: a client whose
+// reader is gone may never get to the end of its input.
+func childAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -28,6 +28,16 @@ func processRuns(pid int) bool {
 
 func startedWith(int, string) bool { return true }
 
-func arguments(int) ([]string, error) {
-	return nil, fault.Errorf(fault.Unsupported, "this system does not tell what processes run")
+const openNoControl = syscall.O_NOCTTY | syscall.O_NONBLOCK
+
+func queued(*os.File) (int, error) {
+	return 0, fault.Errorf(fault.Unsupported, "this system does not tell what input waits")
 }
+
+func lineModes(*os.File) (echo, lineMode bool, err error) {
+	return false, false, fault.Errorf(fault.Unsupported, "this system does not tell a terminal's modes")
+}
+
+// childAttr makes a child that is not of our process group, so that a Ctrl-C
+// for us is none for it.
+func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

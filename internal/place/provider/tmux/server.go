@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 )
 
 // errNoServer means that no tmux server listens on the socket: there are no
@@ -103,7 +104,7 @@ func (p *Provider) reach(ctx context.Context, up bool, notify func(string)) (*cl
 		if time.Since(begun) > p.patience || ctx.Err() != nil {
 			return nil, unasked(err)
 		}
-		if pause(ctx, againPause) != nil {
+		if wake.Pause(ctx, againPause) != nil {
 			return nil, unasked(ctx.Err())
 		}
 	}
@@ -269,3 +270,35 @@ func (p *Provider) askOnce(ctx context.Context, c *client, line string, read rea
 }
 
 func random() string { return strings.ToLower(rand.Text()) }
+
+// Leave ends the server where nothing but its own keeper is left on it.
+func (p *Provider) Leave(ctx context.Context) error {
+	lock, err := p.lock(ctx, "up")
+	if err != nil {
+		return fmt.Errorf("leave the tmux server: %w", err)
+	}
+	defer lock.Close() // Best effort: nothing was written.
+	names, err := p.ask(ctx, command("list-sessions", "-F", "#{session_name}"))
+	if errors.Is(err, errNoServer) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("leave the tmux server: %w", err)
+	}
+	for _, name := range names {
+		if name != keeper {
+			return nil // somebody's: it goes on
+		}
+	}
+	c, err := p.connection(ctx, false)
+	if errors.Is(err, errNoServer) {
+		return nil
+	}
+	if err == nil {
+		_, err = p.askOnce(ctx, c, command("kill-server"), readSequence)
+	}
+	if err != nil && !errors.Is(err, errLost) { // it goes without an answer
+		return fmt.Errorf("leave the tmux server: %w", err)
+	}
+	return nil
+}

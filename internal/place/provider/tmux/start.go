@@ -1,24 +1,29 @@
 package tmux
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/provider"
-)
-
-// Where the caller does not say.
-const (
-	defaultCols = 120
-	defaultRows = 40
+	"den/internal/place/provider/inherit"
 )
 
 // startTries bounds how often Start begins anew because the server went, or
@@ -94,7 +99,7 @@ func (p *Provider) startLine(name, start string, c provider.Config, env map[stri
 	target := "=" + p.tmuxName(name) + ":"
 	dir, before, after := startDirectory(c.WorkDir, start)
 	words := []string{"new-session", "-d", "-s", p.tmuxName(name), "-c", dir,
-		"-x", strconv.Itoa(orDefault(c.Cols, defaultCols)), "-y", strconv.Itoa(orDefault(c.Rows, defaultRows))}
+		"-x", strconv.Itoa(cmp.Or(c.Cols, provider.DefaultCols)), "-y", strconv.Itoa(cmp.Or(c.Rows, provider.DefaultRows))}
 	keys := make([]string, 0, len(env))
 	for k := range env {
 		keys = append(keys, k)
@@ -140,10 +145,8 @@ func (p *Provider) awaitCommand(ctx context.Context, name string, made *pane) er
 		if made.ended() || startedWith(made.pid, markKey+"="+p.markOf(name, made.start)) {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("start session '%s': %w", name, ctx.Err())
-		case <-time.After(200 * time.Microsecond):
+		if err := wake.Pause(ctx, 200*time.Microsecond); err != nil {
+			return fmt.Errorf("start session '%s': %w", name, err)
 		}
 		if processRuns(made.pid) {
 			continue
@@ -159,9 +162,227 @@ func (p *Provider) awaitCommand(ctx context.Context, name string, made *pane) er
 	}
 }
 
-func orDefault(n, otherwise int) int {
-	if n == 0 {
-		return otherwise
+// gate is the script that becomes the command. It asks the server something
+// first: when that has answered, the turn in which it made the pane is over.
+// Before that tmux 3.3 may collect a child without reading its last words, and
+// of a command that ends at once nothing would be seen. The mark comes last,
+// so who bears it is the command itself; until then the script bears another,
+// so that what would become a session's command when its server has gone is
+// found too.
+const gate = `"$1" -N -S "$2" has-session -t "=` + keeper + `" </dev/null >/dev/null 2>&1; unset ` + gateKey + `; export ` + markKey + `="$3"; shift 3; exec "$@"`
+
+// A shell does not hand on variables that it could not have named.
+var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// launch is what comes after new-session's options so far: the command behind
+// the gate, or as it is where its environment has variables that the gate
+// would lose. It is never one word: tmux would give that to a shell.
+func (p *Provider) launch(argv, variables []string, mark string) ([]string, error) {
+	if !slices.ContainsFunc(variables, func(k string) bool { return !shellName.MatchString(k) }) {
+		return append([]string{"-e", gateKey + "=" + mark, "--", "/bin/sh", "-c", gate, "den-start", p.binary, p.socket, mark}, argv...), nil
 	}
-	return n
+	mark = markKey + "=" + mark
+	switch {
+	case len(argv) > 1:
+		return append([]string{"-e", mark, "--"}, argv...), nil
+	case strings.Contains(argv[0], "="): // env would take it for a variable
+		return []string{"-e", mark, "--", "/bin/sh", "-c", `exec "$0"`, argv[0]}, nil
+	}
+	env, err := exec.LookPath("env")
+	return []string{"--", env, mark, argv[0]}, err
+}
+
+// defaultPath is where a command without a PATH is looked for.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// inherited is what a session has of this process's environment.
+func inherited(environ []string) map[string]string {
+	env := inherit.Vars(environ)
+	if _, ok := env["PATH"]; !ok {
+		env["PATH"] = defaultPath
+	}
+	return env
+}
+
+// serverEnv is the server's environment. Sessions get it too, so it is no more
+// than what is the same whoever starts the server.
+func serverEnv(environ []string) []string {
+	var env []string
+	for _, k := range []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ"} {
+		if v, ok := inherited(environ)[k]; ok {
+			env = append(env, k+"="+v)
+		}
+	}
+	return env
+}
+
+// sessionEnv is what a session's command gets on top of the server's.
+func sessionEnv(environ []string, c provider.Config) map[string]string {
+	env := inherited(environ)
+	env["COLORTERM"] = "truecolor"
+	env["PWD"] = c.WorkDir
+	for k, v := range c.Env {
+		env[k] = v
+	}
+	return env
+}
+
+// defaultTerminal is the best description of tmux's terminal that programs
+// will find here.
+func defaultTerminal() string {
+	for _, term := range []string{"tmux-256color", "screen-256color"} {
+		for _, dir := range []string{"/etc/terminfo", "/lib/terminfo", "/usr/lib/terminfo", "/usr/share/terminfo"} {
+			if _, err := os.Stat(filepath.Join(dir, term[:1], term)); err == nil {
+				return term
+			}
+		}
+	}
+	return "screen"
+}
+
+// tmux does not report whether a command could be executed. So everything that
+// the system would refuse is checked first.
+
+// The system's bounds for one argument and for all of them, less a page.
+const (
+	maxArgument  = 128<<10 - 1
+	maxArguments = 2<<20 - 4096
+)
+
+const maxSide = 10_000 // cells; what tmux takes
+
+func checkConfig(name string, c provider.Config) error {
+	usage := func(format string, args ...any) error {
+		return fault.Errorf(fault.Usage, "start session '%s': "+format, append([]any{name}, args...)...)
+	}
+	if len(c.Argv) == 0 || c.Argv[0] == "" {
+		return usage("no command is given")
+	}
+	if !filepath.IsAbs(c.WorkDir) {
+		return usage("working directory %q is not absolute", c.WorkDir)
+	}
+	if fi, err := os.Stat(c.WorkDir); err != nil {
+		return usage("working directory: %w", err)
+	} else if !fi.IsDir() {
+		return usage("working directory %s is no directory", c.WorkDir)
+	}
+	if c.Cols < 0 || c.Rows < 0 || c.Cols > maxSide || c.Rows > maxSide {
+		return usage("a terminal of %d by %d cells is not possible", c.Cols, c.Rows)
+	}
+	total := 0
+	for _, arg := range c.Argv {
+		total += len(arg) + 1
+		if strings.Contains(arg, "\x00") || len(arg) > maxArgument {
+			return usage("an argument holds a zero byte, or has %d bytes where %d fit", len(arg), maxArgument)
+		}
+	}
+	for k, v := range c.Env {
+		total += len(k) + len(v) + 2
+		if !inherit.Valid(k, v) || len(k)+len(v)+1 > maxArgument {
+			return usage("variable %.40q cannot be handed on", k)
+		}
+	}
+	if total > maxArguments {
+		return fault.Hintf(usage("arguments and variables have %d bytes, %d fit", total, maxArguments), "put long text into a file and name that")
+	}
+	return nil
+}
+
+// findProgram returns the file that the command's own PATH, directory and
+// rights lead to, or why there is none.
+func findProgram(name string, c provider.Config, path string) (string, error) {
+	program := c.Argv[0]
+	if strings.Contains(program, "/") {
+		file := below(c.WorkDir, program)
+		if err := executable(file); err != nil {
+			return "", fault.Errorf(fault.Usage, "start session '%s': %s: %w", name, program, err)
+		}
+		return file, nil
+	}
+	var denied error
+	for _, dir := range filepath.SplitList(path) {
+		file := below(c.WorkDir, filepath.Join(dir, program))
+		err := executable(file)
+		if err == nil {
+			return file, nil
+		}
+		if denied == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			denied = fault.Errorf(fault.Usage, "start session '%s': %s: %w", name, file, err)
+		}
+	}
+	if denied != nil {
+		return "", denied
+	}
+	return "", fault.Hintf(fault.Errorf(fault.Usage, "start session '%s': %q: no such command on PATH (%s)", name, program, path),
+		"check the spelling, or give the program's full path")
+}
+
+// below is file as the command sees it from its directory.
+func below(dir, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(dir, file)
+}
+
+var errNotExecutable = errors.New("is not executable (chmod +x may help)")
+
+func executable(file string) error {
+	fi, err := os.Stat(file)
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	const mayExecute = 1 // X_OK
+	switch {
+	case err != nil:
+		return err
+	case fi.IsDir():
+		return errors.New("is a directory")
+	case fi.Mode()&0o111 == 0, syscall.Access(file, mayExecute) != nil:
+		return errNotExecutable
+	}
+	return loadable(file)
+}
+
+// loadable looks at how a file begins: a program for this machine, or a script
+// whose interpreter is there. Where other kinds are registered with the system
+// it does not judge.
+func loadable(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil // one that may be executed but not read
+	}
+	defer f.Close() // Best effort: it was only read.
+	line, _ := bufio.NewReaderSize(f, 256).ReadSlice('\n')
+	switch {
+	case bytes.HasPrefix(line, []byte("#!")):
+		words := strings.Fields(string(line[2:]))
+		if len(words) == 0 {
+			return errors.New("its first line names no interpreter")
+		}
+		if _, err := os.Stat(words[0]); err != nil {
+			return errors.New("its interpreter " + words[0] + " does not exist")
+		}
+		return nil
+	case bytes.HasPrefix(line, []byte(elf.ELFMAG)), otherKinds():
+		return nil
+	}
+	return errors.New("is neither a program nor a script with a #! line")
+}
+
+// otherKinds reports whether this system executes more than its own programs
+// and scripts, or is one whose programs we do not know.
+func otherKinds() bool {
+	entries, err := os.ReadDir("/proc/sys/fs/binfmt_misc")
+	if err != nil {
+		_, err := os.Stat("/proc/self/exe")
+		return err != nil
+	}
+	for _, e := range entries {
+		if n := e.Name(); n != "register" && n != "status" {
+			return true
+		}
+	}
+	return false
 }

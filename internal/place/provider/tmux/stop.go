@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/provider"
 	"den/internal/process/supervise"
 )
@@ -69,7 +72,7 @@ func (p *Provider) awaitDeath(ctx context.Context, name string, one *pane) (*pan
 		}
 		one = now
 		if !one.ended() {
-			if err := pause(ctx, pollPause); err != nil {
+			if err := wake.Pause(ctx, pollPause); err != nil {
 				return nil, err
 			}
 		}
@@ -132,7 +135,7 @@ func sweep(ctx context.Context, processes func() ([]process, error), limit, roun
 		}
 		until := time.Now().Add(round)
 		for anyLives(all) && time.Now().Before(until) {
-			if err := pause(ctx, pollPause); err != nil {
+			if err := wake.Pause(ctx, pollPause); err != nil {
 				return false, err
 			}
 		}
@@ -160,14 +163,156 @@ func numbers(all []process) []int {
 	return pids
 }
 
-// pause waits a little before the next look.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// markKey is the variable that every process of a session is started with. By
+// its value those are found that left the session's process tree: it says
+// which server, which session and which start of it.
+const markKey = "DEN_TMUX_SESSION"
+
+// What is on its way to become a session's command is known by two others: the
+// gate has the session's mark, and a child of the server that has yet to
+// execute anything has the server's environment.
+const (
+	gateKey   = "DEN_TMUX_GATE"
+	serverKey = "DEN_TMUX_SERVER"
+)
+
+func (p *Provider) markOf(name, start string) string {
+	return p.realm + "." + p.tmuxName(name) + "." + start
+}
+
+// process is what the system says of one process. Number and start time
+// together are never used again.
+type process struct {
+	pid, parent, session int
+	started              uint64
+	mark                 string // the value of markKey, or of gateKey, or ""
+	server               string // the value of serverKey, or ""
+	host                 bool   // a den host: what it runs is its own
+}
+
+// signal sends to exactly this process: a number that was given to another
+// one meanwhile is left alone.
+func (pr process) signal(signals ...os.Signal) {
+	handle, err := os.FindProcess(pr.pid)
+	if err != nil {
+		return
 	}
+	defer handle.Release() // Best effort: it only frees the handle.
+	if !pr.lives() {
+		return
+	}
+	for _, s := range signals {
+		handle.Signal(s) // Best effort: it may have ended.
+	}
+}
+
+// belonging picks a session's processes out of all: the command's tree and its
+// terminal session, those that bear a mark that is wanted, and all below them.
+// Hosts of den that were started inside are not the session's, nor is what
+// they run.
+func belonging(all []process, leader int, wanted func(mark string) bool) []process {
+	children := map[int][]process{}
+	for _, pr := range all {
+		children[pr.parent] = append(children[pr.parent], pr)
+	}
+	taken, foreign := map[int]bool{}, map[int]bool{}
+	var found []process
+	var take func(pr process)
+	take = func(pr process) {
+		if taken[pr.pid] || foreign[pr.pid] {
+			return
+		}
+		taken[pr.pid] = true
+		found = append(found, pr)
+		for _, child := range children[pr.pid] {
+			take(child)
+		}
+	}
+	for _, pr := range all {
+		if pr.host {
+			disown(pr, children, foreign)
+		}
+	}
+	for _, pr := range all {
+		if leader != 0 && (pr.pid == leader || pr.session == leader) || pr.mark != "" && wanted(pr.mark) {
+			take(pr)
+		}
+	}
+	return found
+}
+
+func disown(pr process, children map[int][]process, foreign map[int]bool) {
+	if foreign[pr.pid] {
+		return
+	}
+	foreign[pr.pid] = true
+	for _, child := range children[pr.pid] {
+		disown(child, children, foreign)
+	}
+}
+
+// marked is the question for what bears the mark of a session of this server,
+// or of any where name is empty.
+func (p *Provider) marked(name string) func() ([]process, error) {
+	prefix := p.realm + "."
+	if name != "" {
+		prefix += p.tmuxName(name) + "."
+	}
+	return func() ([]process, error) {
+		all, err := p.processes()
+		return belonging(all, 0, func(mark string) bool { return strings.HasPrefix(mark, prefix) }), err
+	}
+}
+
+// orphans is the question for what outlived the server: all that bears a mark,
+// and what the server had not made a session's command yet.
+func (p *Provider) orphans() ([]process, error) {
+	found, err := p.marked("")()
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.processes()
+	for _, pr := range all {
+		if pr.server == p.realm {
+			found = append(found, pr)
+		}
+	}
+	return found, err
+}
+
+// processesOf is the question for a session's processes. The command's number
+// counts only while the command is tmux's child: afterwards it may be another's.
+func (p *Provider) processesOf(name string, one *pane) func() ([]process, error) {
+	mark, leader := p.markOf(name, one.start), one.pid
+	if one.ended() {
+		leader = 0
+	}
+	var known []process // what was the session's once stays so, also without leader and mark
+	return func() ([]process, error) {
+		all, err := p.processes()
+		if leader != 0 && !slices.ContainsFunc(all, func(pr process) bool { return pr.pid == leader && pr.parent == one.server }) {
+			leader = 0
+		}
+		found := belonging(all, leader, func(m string) bool { return m == mark })
+		for _, pr := range known {
+			if pr.lives() && !slices.ContainsFunc(found, func(f process) bool { return f.pid == pr.pid }) {
+				found = append(found, pr)
+			}
+		}
+		known = found
+		return found, err
+	}
+}
+
+// listing is the answer of allProcesses.
+type listing struct {
+	all []process
+	err error
+}
+
+// processes lists the live processes of this user. Fifty sessions that end at
+// once cost a few scans.
+func (p *Provider) processes() ([]process, error) {
+	l := p.scans.Find()
+	return l.all, l.err
 }

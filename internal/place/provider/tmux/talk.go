@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/provider"
+	"den/internal/place/provider/tmux/idle"
+	"den/internal/process/pty"
 	"den/internal/screen/keys"
 	"den/internal/screen/vt"
 )
@@ -33,7 +36,7 @@ const (
 // Nudge pastes text and presses Enter under the session's lock, which holds
 // across processes. Line ends are pasted as terminals paste them.
 func (p *Provider) Nudge(ctx context.Context, name, text string) error {
-	if err := checkText(text); err != nil {
+	if err := provider.CheckText(text, maxNudge); err != nil {
 		return err
 	}
 	one, lock, err := p.hold(ctx, name)
@@ -55,7 +58,7 @@ func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 
 // Type pastes text and presses no key.
 func (p *Provider) Type(ctx context.Context, name, text string) error {
-	if err := checkText(text); err != nil {
+	if err := provider.CheckText(text, maxNudge); err != nil {
 		return err
 	}
 	one, lock, err := p.hold(ctx, name)
@@ -80,25 +83,6 @@ func halfNudged(name, text string, err error) error {
 		err = fmt.Errorf("%w: %w", err, provider.ErrUnanswered)
 	}
 	return fault.Hintf(fmt.Errorf("nudge session '%s': %s: %w", name, what, err), "press it with SendKeys, or look at the session first")
-}
-
-// checkText refuses what a paste would not bring to the byte, or what would
-// act as keys: an escape could end the paste and type on.
-func checkText(text string) error {
-	switch {
-	case text == "":
-		return fault.Errorf(fault.Usage, "nudge: the text is empty")
-	case len(text) > maxNudge:
-		return fault.Errorf(fault.Usage, "nudge: %d bytes are too many, %d fit", len(text), maxNudge)
-	case !utf8.ValidString(text):
-		return fault.Errorf(fault.Usage, "nudge: the text is not UTF-8")
-	}
-	for _, r := range text {
-		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f && r <= 0x9f {
-			return fault.Hintf(fault.Errorf(fault.Usage, "nudge: the text has the control character %U", r), "press keys with SendKeys; leave colours out of text")
-		}
-	}
-	return nil
 }
 
 // SendKeys presses chords, each as the bytes that the terminal's modes give it.
@@ -266,11 +250,11 @@ func (p *Provider) unwritten(ctx context.Context, name string, err error) error 
 func awaitInputRead(ctx context.Context, one *pane, last string) error {
 	limit := time.Now().Add(readLimit)
 	if last == "\x1b" {
-		return pause(ctx, escapeGap)
+		return wake.Pause(ctx, escapeGap)
 	}
 	tty, err := os.OpenFile(one.tty, os.O_RDONLY|openNoControl, 0)
 	if err != nil {
-		return pause(ctx, readPause) // the queue cannot be read: give the program a moment
+		return wake.Pause(ctx, readPause) // the queue cannot be read: give the program a moment
 	}
 	defer tty.Close() // Best effort: nothing was written.
 	for empty := 0; empty < emptyChecks && time.Now().Before(limit); {
@@ -279,9 +263,178 @@ func awaitInputRead(ctx context.Context, one *pane, last string) error {
 		} else {
 			empty = 0
 		}
-		if err := pause(ctx, readPause); err != nil {
+		if err := wake.Pause(ctx, readPause); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Input asks the kernel about the pane's terminal, and tmux about its cursor.
+// What was typed into an unfinished line is not known: tmux does not follow
+// input.
+func (p *Provider) Input(ctx context.Context, name string) (provider.Input, error) {
+	one, err := p.running(ctx, name)
+	if err != nil {
+		return provider.Input{}, err
+	}
+	in, err := one.input()
+	if err != nil {
+		return provider.Input{}, fmt.Errorf("input of session '%s': %w", name, err)
+	}
+	in.CursorRow, in.CursorRest, err = p.aroundCursor(ctx, name, one)
+	return in, err
+}
+
+// input asks the kernel about the pane's terminal.
+func (one *pane) input() (in provider.Input, err error) {
+	tty, err := os.OpenFile(one.tty, os.O_RDONLY|openNoControl, 0)
+	if err != nil {
+		return in, fault.Errorf(fault.Unsupported, "%w", err)
+	}
+	defer tty.Close() // Best effort: nothing was written.
+	if in.Unread, err = queued(tty); err != nil {
+		return in, fault.Errorf(fault.Unsupported, "%w", err)
+	}
+	if in.Echo, in.LineMode, err = lineModes(tty); err != nil {
+		return in, fault.Errorf(fault.Unsupported, "%w", err)
+	}
+	if !pty.RunsOn(one.pid, tty) {
+		// tmux may have closed the terminal since, and this be the next one of its
+		// name: nobody knows what the command had read.
+		return in, fault.Errorf(fault.NotRunning, "the command has ended")
+	}
+	return in, nil
+}
+
+// aroundCursor returns the text left of the cursor, from the row on where its
+// line was begun, and the rest of its row.
+func (p *Provider) aroundCursor(ctx context.Context, name string, one *pane) (left, rest string, err error) {
+	lines, err := p.askOf(ctx, one, command("display-message", "-p", "-t", one.id, "#{cursor_x},#{cursor_y}"))
+	if err != nil {
+		return "", "", p.unwritten(ctx, name, err)
+	}
+	column, row, _ := strings.Cut(strings.Join(lines, ""), ",")
+	col, err := strconv.Atoi(column)
+	if err != nil {
+		return "", "", fmt.Errorf("cursor of session '%s': tmux answers %q", name, lines)
+	}
+	lines, err = p.askOf(ctx, one, command("capture-pane", "-p", "-N", "-t", one.id, "-S", row, "-E", row))
+	if err != nil {
+		return "", "", p.unwritten(ctx, name, err)
+	}
+	whole, err := p.askOf(ctx, one, command("capture-pane", "-p", "-J", "-t", one.id, "-S", "0", "-E", row))
+	if err != nil {
+		return "", "", p.unwritten(ctx, name, err)
+	}
+	text := strings.Join(lines, "")
+	before := ""
+	if n := len(whole); n > 0 {
+		if b, ok := strings.CutSuffix(strings.TrimRight(whole[n-1], " "), strings.TrimRight(text, " ")); ok {
+			before = b
+		}
+	}
+	runes := []rune(text)
+	for len(runes) < col { // cells that nothing was written to: the cursor was moved there
+		runes = append(runes, ' ')
+	}
+	return before + string(runes[:col]), strings.TrimRight(string(runes[col:]), " "), nil
+}
+
+// Peek captures the pane. Lines that the terminal wrapped are one line again.
+func (p *Provider) Peek(ctx context.Context, name string, n int) (string, error) {
+	if n < 0 {
+		return "", fault.Errorf(fault.Usage, "peek at session '%s': %d lines cannot be asked for", name, n)
+	}
+	one, err := p.existing(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	if one.id == "" {
+		return "", fault.Errorf(fault.NotFound, "peek at session '%s': somebody closed its pane", name)
+	}
+	if n > 0 {
+		// So many lines above the screen, and the screen. The first of them
+		// may be the end of a wrapped line, so one more than n is enough.
+		lines, err := p.capture(ctx, name, one, strconv.Itoa(-n-1))
+		if err != nil {
+			return "", err
+		}
+		if lines = provider.LastLines(lines, 0); len(lines) > n {
+			return strings.Join(provider.LastLines(lines, n), "\n"), nil
+		}
+	}
+	lines, err := p.capture(ctx, name, one, "-")
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(provider.LastLines(lines, n), "\n"), nil
+}
+
+// capture returns the pane's text from a line of its history on.
+func (p *Provider) capture(ctx context.Context, name string, one *pane, from string) ([]string, error) {
+	lines, err := p.retry(ctx, one.server, command("capture-pane", "-p", "-J", "-t", one.id, "-S", from), readSingle)
+	if errors.Is(err, errNoServer) || refused(err) {
+		return nil, fault.Errorf(fault.NotFound, "peek at session '%s': it went meanwhile", name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("peek at session '%s': %w", name, err)
+	}
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ") // cells that nothing was written to
+	}
+	return lines, nil
+}
+
+// ClearScrollback forgets what has scrolled away.
+func (p *Provider) ClearScrollback(ctx context.Context, name string) error {
+	one, err := p.existing(ctx, name)
+	if err != nil {
+		return err
+	}
+	_, err = p.askOf(ctx, one, command("clear-history", "-t", one.id))
+	if errors.Is(err, errNoServer) || refused(err) {
+		return fault.Errorf(fault.NotFound, "clear scrollback of session '%s': it went meanwhile", name)
+	}
+	return err
+}
+
+// The pauses between two looks at a program that does not wait for input:
+// short at first, then longer, because looking costs.
+const (
+	firstReadyPause = 2 * time.Millisecond
+	lastReadyPause  = 100 * time.Millisecond
+)
+
+// AwaitReady asks the kernel about the program in the pane. Where that is not
+// allowed it is fault.Unsupported.
+func (p *Provider) AwaitReady(ctx context.Context, name string) error {
+	for wait := firstReadyPause; ; wait = min(2*wait, lastReadyPause) {
+		one, err := p.running(ctx, name)
+		if err != nil {
+			return err
+		}
+		ready, err := idle.Waits(one.server, one.tty, one.pid)
+		if err != nil {
+			if _, gone := p.running(ctx, name); gone != nil {
+				return gone
+			}
+			return fmt.Errorf("session '%s': %w", name, err)
+		}
+		if ready {
+			return nil
+		}
+		if err := wake.Pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// CopyTo copies into the directory that the session was started in.
+func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
+	one, err := p.existing(ctx, name)
+	if err != nil {
+		return err
+	}
+	return p.Copy(ctx, name, one.dir, src, rel)
 }

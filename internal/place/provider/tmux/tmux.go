@@ -19,14 +19,19 @@ package tmux
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/filelock"
 	"den/internal/place/provider"
 	"den/internal/place/provider/local"
+	"den/internal/process/supervise"
 )
 
 // Options say which server, and whose sessions on it.
@@ -54,7 +59,7 @@ type Provider struct {
 	patience time.Duration
 	realm    string // names the socket in the marks of processes
 	prefix   string // what this owner's tmux session names begin with
-	scans    scanner
+	scans    supervise.SharedScan[listing]
 	stamps   stamps
 
 	gate   chan struct{} // has one token: whoever holds it may connect; guards the fields below
@@ -116,6 +121,10 @@ func Open(o Options) (*Provider, error) {
 	p := &Provider{
 		socket: socket, owner: o.Owner, binary: binary, grace: o.Grace, patience: o.Patience,
 		realm: hex.EncodeToString(sum[:8]), prefix: ownerPrefix(o.Owner), gate: make(chan struct{}, 1),
+		scans: supervise.SharedScan[listing]{Scan: func() listing {
+			all, err := allProcesses()
+			return listing{all, err}
+		}},
 	}
 	p.gate <- struct{}{}
 	return p, nil
@@ -146,3 +155,79 @@ func (p *Provider) lockGate(ctx context.Context) error {
 }
 
 func (p *Provider) unlockGate() { p.gate <- struct{}{} }
+
+// A tmux session of owner "city" and name "w.1" is called "city/w_2e1". The
+// encoding is one to one: letters, digits and '-' stand for themselves, every
+// other byte is '_' and two hexadecimal digits. tmux forbids '.' and ':' and
+// reads meaning into others; none of those is left. The name is for people and
+// for exact targets; what a session is called is in its options.
+
+// keeper is the session that den's own clients are joined to. It has no '/',
+// so it is no session's.
+const keeper = "den-keeper"
+
+// maxOwner bounds the owner's part. A longer one is digested; "_x" is no
+// beginning of an encoded text.
+const maxOwner = 64
+
+func ownerPrefix(owner string) string {
+	enc := encode(owner)
+	if len(enc) > maxOwner {
+		sum := sha256.Sum256([]byte(owner))
+		enc = "_x" + hex.EncodeToString(sum[:16])
+	}
+	return enc + "/"
+}
+
+func encode(s string) string {
+	const digits = "0123456789abcdef"
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
+			b.WriteByte(c)
+		default:
+			b.WriteByte('_')
+			b.WriteByte(digits[c>>4])
+			b.WriteByte(digits[c&0xf])
+		}
+	}
+	return b.String()
+}
+
+// decode undoes encode. It reports false for what encode cannot have made.
+func decode(s string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '_' {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i+2 >= len(s) {
+			return "", false
+		}
+		raw, err := hex.DecodeString(s[i+1 : i+3])
+		if err != nil {
+			return "", false
+		}
+		b.Write(raw)
+		i += 2
+	}
+	return b.String(), encode(b.String()) == s
+}
+
+// target is the exact name of a session, for tmux's -t.
+func (p *Provider) tmuxName(name string) string { return p.prefix + encode(name) }
+
+// lock takes a lock that holds across goroutines and processes until the file
+// is closed. All locks of a server are offsets in one file beside its socket,
+// so none is left over.
+func (p *Provider) lock(ctx context.Context, what string) (*os.File, error) {
+	sum := sha256.Sum256([]byte(what))
+	offset := int64(binary.BigEndian.Uint64(sum[:8]) >> 2) // offset+1 must not overflow
+	f, err := filelock.WaitAt(ctx, p.socket+".den-lock", offset)
+	if err != nil {
+		return nil, fault.Errorf(fault.KindOf(err), "wait for a lock of the tmux server: %w", err)
+	}
+	return f, nil
+}

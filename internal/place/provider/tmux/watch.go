@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/wake"
 	"den/internal/place/provider"
 )
 
@@ -45,8 +46,8 @@ type watcher struct {
 	late    bool            // at the last tick there was an end that tmux did not know of
 	pending provider.EventQueue
 
-	news   chan struct{} // has room for one token: look at the fields below
-	mu     sync.Mutex    // guards the fields below
+	news   wake.Signal // has room for one token: look at the fields below
+	mu     sync.Mutex  // guards the fields below
 	deaths map[string]string
 	relist bool
 }
@@ -55,7 +56,7 @@ type watcher struct {
 // asking. When the server goes, all that ran has ended; when it comes back,
 // Watch goes on.
 func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
-	w := &watcher{p: p, running: map[string]pane{}, over: map[string]bool{}, deaths: map[string]string{}, news: make(chan struct{}, 1)}
+	w := &watcher{p: p, running: map[string]pane{}, over: map[string]bool{}, deaths: map[string]string{}, news: wake.New()}
 	var err error
 	if w.client, err = p.reach(ctx, true, w.onNotification); err != nil {
 		return nil, err
@@ -91,10 +92,7 @@ func (w *watcher) onNotification(line string) {
 	default:
 		return
 	}
-	select {
-	case w.news <- struct{}{}:
-	default: // a token lies there already
-	}
+	w.news.Set()
 }
 
 func (w *watcher) run(ctx context.Context, out chan<- provider.Event) {

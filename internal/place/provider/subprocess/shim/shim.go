@@ -2,15 +2,26 @@ package shim
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"log"
 	"net"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 
-	"den/internal/base/filelock"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
+	"den/internal/place/provider/procname"
+	"den/internal/process/pty"
 	"den/internal/process/supervise"
+
+	"golang.org/x/sys/unix"
 )
 
 // drainLimit is how long to wait at the end for output that somebody outside
@@ -46,8 +57,7 @@ func (s *shim) serve(ctx context.Context) error {
 	workers.Go(s.input.run)
 	serving.Go(func() { newServer(s).Serve(ctx, s.listener) })
 	workers.Go(func() { s.endOnSignal(stop) })
-	workers.Go(func() { s.activity.Rest(stop, restAfter, s.endIfDeleted) })
-	workers.Go(func() { s.noteDeletions(stop) })
+	workers.Go(func() { s.activity.Rest(stop, restAfter, s.lock, s.endDeleted) })
 	reading.Go(func() { s.output.read(s.out) })
 
 	<-s.tree.Ended()
@@ -98,32 +108,13 @@ func (s *shim) stop(grace time.Duration) error {
 	return nil
 }
 
-// noteDeletions has Rest look whether the session's files were deleted when its
-// lock may have been.
-func (s *shim) noteDeletions(stop <-chan struct{}) {
-	deleted, end := supervise.Deletions(s.lock)
-	defer end()
-	for {
-		select {
-		case <-deleted:
-			s.activity.Note()
-		case <-stop:
-			return
-		}
-	}
-}
-
-// endIfDeleted ends the session if its files were deleted: nobody can find it
-// any more.
-func (s *shim) endIfDeleted() bool {
-	if !filelock.Deleted(s.lock) {
-		return false
-	}
+// endDeleted ends a session whose files were deleted: nobody can find it any
+// more.
+func (s *shim) endDeleted() {
 	log.Printf("end session '%s': its files were deleted", s.boot.Name)
 	if err := s.stop(s.boot.Grace); err != nil {
 		log.Print(err)
 	}
-	return true
 }
 
 // endOnSignal ends the session on SIGTERM or SIGINT, for example at shutdown.
@@ -133,4 +124,255 @@ func (s *shim) endOnSignal(stop <-chan struct{}) {
 			log.Print(err)
 		}
 	})
+}
+
+// Main is the shim process: it reads its bootstrap from stdin, starts the
+// command, says on stdout that it runs, and serves until the end.
+func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteCloser) error {
+	prepareProcess()
+	s, err := boot(version, stdin)
+	ready := Ready{}
+	if err != nil {
+		ready.Error = rpc.FromError(err)
+	}
+	if werr := json.NewEncoder(stdout).Encode(ready); werr != nil && err == nil {
+		log.Printf("tell the starter: %v", werr) // it went away; the session lives on
+	}
+	if err != nil {
+		return err
+	}
+	supervise.LetGo(stdout)
+	return s.serve(ctx)
+}
+
+// prepareProcess makes this process what a shim must be: small, and its files
+// private.
+func prepareProcess() {
+	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
+	log.SetPrefix("shim: ")
+	debug.SetGCPercent(50)
+	runtime.GOMAXPROCS(1)
+	unix.Umask(0o077)
+}
+
+// boot takes the session over from its starter and starts the command last,
+// when little can go wrong any more.
+func boot(version string, stdin io.Reader) (*shim, error) {
+	var b Bootstrap
+	if err := json.NewDecoder(stdin).Decode(&b); err != nil {
+		return nil, fault.Errorf(fault.Protocol, "read bootstrap: %w", err)
+	}
+	if b.V != BootstrapVersion {
+		return nil, fault.Errorf(fault.Protocol, "bootstrap has version %d, this den knows %d", b.V, BootstrapVersion)
+	}
+	unix.CloseOnExec(LockFD)
+	s := &shim{version: version, boot: &b, dir: Dir(b.Dir), lock: os.NewFile(LockFD, "lock"), activity: supervise.NewActivity(), closed: make(chan struct{})}
+	// From now on, not when serve gets to it: one that comes early waits.
+	s.asked = supervise.CatchSignals()
+	if err := supervise.BecomeSubreaper(); err != nil {
+		return nil, err // without it, not all processes could be ended
+	}
+	var err error
+	if s.output, err = openOutput(s.dir, s.activity); err != nil {
+		return nil, err
+	}
+	if s.listener, err = rpc.Listen(b.Socket); err != nil {
+		return nil, err
+	}
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(err, s.listener.Close())
+	}
+	return s, nil
+}
+
+// begin starts the command and writes the record that makes it a session.
+func (s *shim) begin() error {
+	c, err := start(s.boot)
+	if err != nil {
+		return err
+	}
+	s.tree, s.out, s.input = supervise.Adopt(c.pid, s.boot.cgroup()), c.output, newInput(c.input)
+	b := s.boot
+	// The record first: who watches the lock takes the session for started.
+	err = errors.Join(s.dir.saveRecord(&Record{
+		ID: b.ID, Name: b.Name, Owner: b.Owner, Starts: b.Starts, Argv: b.Argv, WorkDir: b.WorkDir,
+		Socket: b.Socket, Rows: b.Rows, PID: c.pid, Cgroup: b.Cgroup, Shim: s.version, Started: time.Now().UTC().Round(0),
+	}), WriteLock(s.lock, b.Starts, b.Name))
+	if err != nil {
+		// The starter is told, and ends what has begun.
+		return fault.Errorf(fault.Storage, "record session '%s': %w", b.Name, err)
+	}
+	return nil
+}
+
+// command is a started program and the shim's ends of its pipes.
+type command struct {
+	pid    int
+	input  *os.File
+	output *os.File
+}
+
+// start runs the program on two pipes, output and errors on the same: what it
+// wrote first is read first. It leads a session of its own, so that no signal
+// to its group reaches the shim, and it does not outlive the shim.
+func start(b *Bootstrap) (_ *command, err error) {
+	path, err := pty.LookPath(pty.Command{Argv: b.Argv, Dir: b.WorkDir, Env: b.Env})
+	if err != nil {
+		return nil, err
+	}
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start %q: %w", b.Argv[0], err)
+	}
+	defer inR.Close()
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		inW.Close()
+		return nil, fmt.Errorf("start %q: %w", b.Argv[0], err)
+	}
+	defer outW.Close()
+	if err := pty.CloseOnExec(); err != nil {
+		return nil, fmt.Errorf("start %q: close descriptors: %w", b.Argv[0], err)
+	}
+	attr := &syscall.ProcAttr{
+		Dir: b.WorkDir, Env: b.Env,
+		Files: []uintptr{inR.Fd(), outW.Fd(), outW.Fd()}, // Fd makes them block, as programs expect
+		Sys:   childAttr(),
+	}
+	pid, err := forkExec(path, b, attr)
+	if err != nil {
+		inW.Close()
+		outR.Close()
+		return nil, fault.Hintf(fault.Errorf(fault.Usage, "start %q: %w", b.Argv[0], err),
+			"check that it can be executed, and the interpreter that it names")
+	}
+	return &command{pid: pid, input: inW, output: outR}, nil
+}
+
+// forkExec starts the program in the session's cgroup.
+func forkExec(path string, b *Bootstrap, attr *syscall.ProcAttr) (pid int, err error) {
+	cgroup, err := b.cgroup().Open()
+	if err != nil {
+		log.Print(err) // its processes are found by scanning then
+	}
+	if cgroup != nil {
+		defer cgroup.Close() // Best effort: it was only read.
+	}
+	return pty.ForkExec(path, b.Argv, attr, cgroup)
+}
+
+// maxClients bounds the connections of a shim.
+const maxClients = 64
+
+// newServer answers clients on the session's socket.
+func newServer(s *shim) *rpc.Server {
+	return rpc.NewServer(rpc.Config{
+		Version: Protocol, Den: s.version, ID: s.boot.ID,
+		Kind: "shim", Name: fmt.Sprintf("session '%s'", s.boot.Name),
+		Handler: s.handle,
+		Urgent:  func(method string) bool { return method == MethodStop },
+		Limits:  rpc.Limits{Clients: maxClients},
+	})
+}
+
+// handle answers one request. Nothing that is asked ends with its caller.
+func (s *shim) handle(_ context.Context, req *rpc.Call) (any, error) {
+	s.activity.Note() // answering needs memory too
+	switch req.Method {
+	case MethodPeek:
+		var p Peek
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+		return Peeked{Text: s.output.peek(p.Lines)}, nil
+	case MethodNudge:
+		var n Nudge
+		if err := req.Decode(&n); err != nil {
+			return nil, err
+		}
+		return struct{}{}, s.input.put(append(n.Text, '\n'))
+	case MethodUnread:
+		n, err := s.input.unread()
+		return Unread{Bytes: n}, err
+	case MethodInterrupt:
+		return struct{}{}, s.tree.SignalGroup(unix.SIGINT) // Ctrl-C without a terminal
+	case MethodStop:
+		var p Stop
+		if err := req.Decode(&p); err != nil {
+			return nil, err
+		}
+		return struct{}{}, s.stop(p.Grace)
+	case MethodClear:
+		return struct{}{}, s.output.clear(s.boot.Rows)
+	case MethodActivity:
+		return Activity{Last: s.output.lastActive()}, nil
+	case MethodAlive:
+		var a Alive
+		if err := req.Decode(&a); err != nil {
+			return nil, err
+		}
+		alive, err := procname.AnyBears(s.tree.Processes(), a.Names)
+		return AliveAnswer{Alive: alive}, err
+	}
+	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the shim (den %s) does not know the method %q", s.version, req.Method),
+		"it was started by an older den: start the session anew")
+}
+
+// Protocol is the version of the messages below, in the hello of each side.
+// It changes when an old peer would misunderstand a new one; added fields and
+// methods do not change it.
+const Protocol = 1
+
+// The methods of a shim's socket.
+const (
+	MethodPeek      = "peek"
+	MethodNudge     = "nudge"
+	MethodInterrupt = "interrupt"
+	MethodStop      = "stop"
+	MethodClear     = "clear"
+	MethodActivity  = "activity"
+	MethodAlive     = "alive"
+	MethodUnread    = "unread"
+)
+
+// Peek asks for the last lines of the output; 0 means all that is kept.
+type Peek struct {
+	Lines int `json:"lines"`
+}
+
+// Peeked is its answer.
+type Peeked struct {
+	Text string `json:"text"`
+}
+
+// Nudge is a line for the command. It is bytes, not a string: JSON would
+// mend what is not UTF-8.
+type Nudge struct {
+	Text []byte `json:"text"`
+}
+
+// Unread tells how many bytes the command has been given and has not read.
+type Unread struct {
+	Bytes int `json:"bytes"`
+}
+
+// Stop ends the session.
+type Stop struct {
+	Grace time.Duration `json:"grace_ns"` // before what does not end is killed
+}
+
+// Activity tells when the command last wrote something: when it was started
+// where it never did.
+type Activity struct {
+	Last time.Time `json:"last"`
+}
+
+// Alive asks whether a process bears one of the names.
+type Alive struct {
+	Names []string `json:"names"`
+}
+
+// AliveAnswer is its answer.
+type AliveAnswer struct {
+	Alive bool `json:"alive"`
 }

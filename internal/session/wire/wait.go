@@ -1,0 +1,122 @@
+package wire
+
+import (
+	"time"
+
+	"den/internal/screen"
+)
+
+// Wait holds the conditions that must all be true of one screen.
+type Wait struct {
+	Text    *string       `json:"text,omitempty"`
+	Regex   *string       `json:"regex,omitempty"`
+	Gone    *string       `json:"gone,omitempty"`
+	Cursor  *screen.Point `json:"cursor,omitempty"`
+	Stable  time.Duration `json:"stable_ns,omitempty"`
+	Idle    time.Duration `json:"idle_ns,omitempty"`
+	Ready   bool          `json:"ready,omitempty"`
+	Changed *string       `json:"changed,omitempty"` // a screen hash
+	Exit    bool          `json:"exit,omitempty"`
+
+	// After is the baseline: only a screen that shows output of a later event
+	// counts, and Text and Regex match only what such an event wrote.
+	After   uint64        `json:"after,omitempty"`
+	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: no end
+}
+
+// Conditions returns those that the screen alone decides.
+func (w Wait) Conditions() screen.Conditions {
+	return screen.Conditions{Text: w.Text, Regex: w.Regex, Gone: w.Gone, Changed: w.Changed, Cursor: w.Cursor, After: w.After}
+}
+
+// WaitResult says what a wait saw last.
+type WaitResult struct {
+	Status     string `json:"status"` // WaitMatched, WaitTimeout, WaitEnded or WaitUpgrade
+	Matched    bool   `json:"matched"`
+	Text       string `json:"text,omitempty"` // what matched --text or --regex
+	Seq        uint64 `json:"seq"`
+	ScreenHash string `json:"screen_hash"`
+	ElapsedMS  int64  `json:"elapsed_ms"`
+	ExitCode   *int   `json:"exit_code,omitempty"`
+	ExitSignal string `json:"exit_signal,omitempty"`
+
+	// Unmet names the conditions that were false at the end, and LastLines is
+	// the bottom of the screen then: what a caller needs to see why.
+	Unmet     []string `json:"unmet,omitempty"`
+	LastLines []string `json:"last_lines,omitempty"`
+}
+
+// What a session that is over cannot show, in Unmet.
+const (
+	UnprovenStable = "stable (a session that is over cannot prove it)"
+	UnprovenIdle   = "idle (a session that is over cannot prove it)"
+)
+
+// The values of WaitResult.Status.
+const (
+	WaitMatched = "matched"
+	WaitTimeout = "timeout"
+	// WaitEnded: the session is over, so the condition can no longer come.
+	WaitEnded = "ended"
+	// WaitUpgrade never reaches a user: the host replaces its own binary, and
+	// the client asks the new one for what is left of the wait.
+	WaitUpgrade = "upgrade"
+)
+
+// Moment is a session at one time, for the conditions of a wait.
+type Moment struct {
+	Ended  bool                          // the program has: time and readiness prove nothing then
+	Wrote  func(after uint64) bool       // whether the program did, after an event
+	Screen func(unmet []string) []string // adds the conditions on the screen that do not hold
+	// Whether nothing was written or typed, and whether the text has stood, for so
+	// long. They are not called once it has ended.
+	Idle, Stable func(time.Duration) bool
+}
+
+// A WaitCondition is one that a wait may have. holds is nil where Moment.Screen
+// decides.
+type WaitCondition struct {
+	Field string // of Wait
+	asked func(Wait) bool
+	holds func(Wait, Moment) bool
+	unmet string // how Unmet names it
+	past  string // and once the program has ended, if not so
+}
+
+// WaitConditions lists them all, in the order in which they are checked and named.
+var WaitConditions = []WaitCondition{
+	{Field: "Exit", asked: func(w Wait) bool { return w.Exit }, holds: func(_ Wait, at Moment) bool { return at.Ended }, unmet: "exit"},
+	{
+		Field: "After", asked: func(w Wait) bool { return w.After > 0 },
+		holds: func(w Wait, at Moment) bool { return w.Exit && at.Ended || at.Wrote(w.After) }, unmet: "output after the baseline",
+	},
+	{Field: "Text"}, {Field: "Regex"}, {Field: "Gone"}, {Field: "Changed"}, {Field: "Cursor"},
+	{
+		Field: "Idle", asked: func(w Wait) bool { return w.Idle > 0 },
+		holds: func(w Wait, at Moment) bool { return !at.Ended && at.Idle(w.Idle) }, unmet: "idle", past: UnprovenIdle,
+	},
+	{
+		Field: "Stable", asked: func(w Wait) bool { return w.Stable > 0 },
+		holds: func(w Wait, at Moment) bool { return !at.Ended && at.Stable(w.Stable) }, unmet: "stable", past: UnprovenStable,
+	},
+	// While the program runs, the host asks the kernel once all others hold.
+	{Field: "Ready", asked: func(w Wait) bool { return w.Ready }, holds: func(_ Wait, at Moment) bool { return !at.Ended }, unmet: "ready"},
+}
+
+// Unmet names the conditions that do not hold. The host asks for the present, and
+// for a session that is over its last screen answers in the same way.
+func (w Wait) Unmet(at Moment) (unmet []string) {
+	screened := false
+	for _, c := range WaitConditions {
+		switch {
+		case c.holds == nil && !screened:
+			unmet, screened = at.Screen(unmet), true
+		case c.holds == nil, !c.asked(w), c.holds(w, at):
+		case at.Ended && c.past != "":
+			unmet = append(unmet, c.past)
+		default:
+			unmet = append(unmet, c.unmet)
+		}
+	}
+	return unmet
+}

@@ -1,0 +1,59 @@
+package wire
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"den/internal/screen"
+)
+
+// Every field of a wait is a condition or says how long to wait, and those that
+// the screen decides reach it.
+func TestWaitConditionsAreAll(t *testing.T) {
+	fields := []string{"Timeout"}
+	var onScreen []string
+	for _, c := range WaitConditions {
+		fields = append(fields, c.Field)
+		if c.holds == nil {
+			onScreen = append(onScreen, c.Field)
+		}
+	}
+	var has []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Wait]()) {
+		has = append(has, f.Name)
+	}
+	slices.Sort(fields)
+	slices.Sort(has)
+	if !slices.Equal(fields, has) {
+		t.Errorf("WaitConditions and Timeout are %v, the fields of Wait %v", fields, has)
+	}
+	text := "x"
+	full := reflect.ValueOf(Wait{Text: &text, Regex: &text, Gone: &text, Changed: &text, Cursor: &screen.Point{}, After: 1}.Conditions())
+	for _, name := range append(onScreen, "After") {
+		if f := full.FieldByName(name); !f.IsValid() || f.IsZero() {
+			t.Errorf("the screen is not asked for %s", name)
+		}
+	}
+	if n := full.NumField(); n != len(onScreen)+1 {
+		t.Errorf("the screen can be asked for %d things, a wait asks for %d", n, len(onScreen)+1)
+	}
+}
+
+// Conditions are named in one order, and those on the screen once.
+func TestUnmetNamesInOrder(t *testing.T) {
+	no := func(time.Duration) bool { return false }
+	at := Moment{
+		Wrote: func(uint64) bool { return false }, Idle: no, Stable: no,
+		Screen: func(unmet []string) []string { return append(unmet, "screen") },
+	}
+	w := Wait{Exit: true, After: 1, Idle: 1, Stable: 1, Ready: true}
+	if got, want := w.Unmet(at), []string{"exit", "output after the baseline", "screen", "idle", "stable"}; !slices.Equal(got, want) {
+		t.Errorf("while it runs: %q, want %q", got, want)
+	}
+	at.Ended = true
+	if got, want := w.Unmet(at), []string{"screen", UnprovenIdle, UnprovenStable, "ready"}; !slices.Equal(got, want) {
+		t.Errorf("when it is over: %q, want %q", got, want)
+	}
+}
