@@ -50,7 +50,7 @@ func (a *Agent) doubted() {
 // own command line decides. What an agent that is driven by a protocol asks is
 // decided by den's policy. It returns why it is not known what the agent asks, or
 // "".
-func (a *resolver) approval(merged *node, preset string) (doubt string) {
+func (a *resolver) approval(merged *node, preset, backend string) (doubt string) {
 	var modes ApprovalModes
 	var from Origin
 	if n := merged.get("approval_modes"); n != nil {
@@ -66,12 +66,13 @@ func (a *resolver) approval(merged *node, preset string) (doubt string) {
 		a.report.add(whereSaid(said, merged), "agent '%s': %s", name, message)
 		return ""
 	}
-	backend := merged.get("agent")
 	switch {
-	case backend != nil && backend.text != "script":
-		checkOptions(merged.get("options"), builtinModes(backend.text), name, a.report)
-		if doubt = a.askByACP(merged, name); doubt == "" && backend.text != "acp" && said.text != ApprovalBypass {
-			doubt = builtinModes(backend.text).doubtedBy(merged.get("env"), backend.text)
+	case backend != "" && backend != "script":
+		checkOptions(merged.get("options"), builtinModes(backend), name, a.report)
+		if backend == "acp" {
+			doubt = a.askByACP(merged, name)
+		} else if said.text != ApprovalBypass {
+			doubt = builtinModes(backend).doubtedBy(merged.get("env"), backend)
 		}
 		return doubt
 	case modes.none():
@@ -100,7 +101,7 @@ func (a *resolver) approval(merged *node, preset string) (doubt string) {
 // whatever its own settings allow: the policy decides then.
 func (a *resolver) askByACP(merged *node, name string) (doubt string) {
 	words := texts(merged.get("acp_command"))
-	if merged.get("agent").text != "acp" || len(words) == 0 {
+	if len(words) == 0 {
 		return ""
 	}
 	program := path.Base(words[0])
@@ -168,7 +169,7 @@ func (m ApprovalModes) words() string {
 // builtinModes are those of a preset of den's own.
 func builtinModes(preset string) ApprovalModes {
 	var modes ApprovalModes
-	if n := builtin().get("providers").get(preset).get("approval_modes"); n != nil {
+	if n := builtin().get("presets").get(preset).get("approval_modes"); n != nil {
 		decode(n, &modes, "approval_modes", &report{}) // den's own file: a test reads all of it
 	}
 	return modes
@@ -221,7 +222,7 @@ func (a *Agent) PolicyReach() (how, why string) {
 	case how == "":
 		return "", "its program has no hook that den knows"
 	case !slices.Contains([]string{"native", "tmux"}, a.SessionProvider):
-		return "", fmt.Sprintf("no hook reaches the keeper from a session of provider '%s'", a.SessionProvider)
+		return "", fmt.Sprintf("no hook reaches the keeper from a session that runs in '%s'", a.SessionProvider)
 	case len(a.StartCommand) == 0 || filepath.Base(a.StartCommand[0]) != a.Provider:
 		return "", fmt.Sprintf("its command is not %s itself", a.Provider)
 	case how == ByServer && a.StateSource == "screen":

@@ -277,9 +277,10 @@ func checkTop(tree *node, r *report) {
 		tree.kind, tree.items = tableNode, nil
 		return
 	}
+	renew(tree, r)
 	canonical(tree, reflect.TypeFor[file](), "the file", r, slices.Concat(specialKeys, keysOf(noEffectTop))...)
 	agent, unused := reflect.TypeFor[Agent](), keysOf(noEffectAgent)
-	for _, key := range []string{"providers", "defaults", "agents"} {
+	for _, key := range []string{"presets", "defaults", "agents"} {
 		n := tree.get(key)
 		if n == nil {
 			continue
@@ -291,13 +292,13 @@ func checkTop(tree *node, r *report) {
 			}
 		case key == "defaults" && n.kind == tableNode:
 			canonical(n, agent, "[defaults]", r, unused...)
-		case key == "providers" && n.kind == tableNode:
+		case key == "presets" && n.kind == tableNode:
 			for _, e := range n.entries {
-				canonical(e.value, agent, "[providers."+e.key+"]", r, unused...)
+				canonical(e.value, agent, "[presets."+e.key+"]", r, unused...)
 			}
 		default:
 			r.add(n.origin, "'%s' must be %s, not %s", key, map[string]string{
-				"agents": "a list ([[agents]])", "defaults": "a table", "providers": "a table of tables"}[key], n.describe())
+				"agents": "a list ([[agents]])", "defaults": "a table", "presets": "a table of tables"}[key], n.describe())
 			tree.remove(key)
 		}
 	}

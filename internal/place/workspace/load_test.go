@@ -254,10 +254,10 @@ name = "q-2"
 		"den.toml:14: 'start_command': a quote is not closed",
 		"den.toml:16: agent 'b' is there already, at den.toml:6",
 		"den.toml:17: 'start_command' must be a command line or a list of words, not the number 3",
-		"den.toml:18: 'session_provider' is 'tmx'; it must be one of native, tmux, subprocess, container, kubernetes, did you mean 'tmux'?",
+		"den.toml:18: 'runs_in' is 'tmx'; it must be one of native, tmux, subprocess, container, kubernetes, did you mean 'tmux'?",
 		"agents depend on one another in a circle: p → q → p",
 		"den.toml:30: agent 'q-2' has the name of a member of pool 'q'",
-		"den.toml:30: agent 'q-2' has neither 'provider' nor 'start_command'",
+		"den.toml:30: agent 'q-2' has neither 'agent' nor 'start_command'",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("missing %q", want)

@@ -16,6 +16,7 @@ type node struct {
 	items   []*node // of a list
 	scalar  any     // string, int64, float64 or bool
 	text    string  // a scalar as it can be an environment variable's value
+	word    string  // the old key under which a file has it, or ""
 }
 
 type entry struct {

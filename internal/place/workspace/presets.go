@@ -21,7 +21,7 @@ var builtin = sync.OnceValue(func() *node {
 		panic(err)
 	}
 	n.stamp(Origin{})
-	for _, preset := range n.get("providers").entries {
+	for _, preset := range n.get("presets").entries {
 		preset.value.stamp(Origin{Preset: preset.key})
 	}
 	return n
@@ -30,7 +30,7 @@ var builtin = sync.OnceValue(func() *node {
 // Presets returns the names of the built-in presets, sorted.
 func Presets() []string {
 	var names []string
-	for _, e := range builtin().get("providers").entries {
+	for _, e := range builtin().get("presets").entries {
 		names = append(names, e.key)
 	}
 	slices.Sort(names)

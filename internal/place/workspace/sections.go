@@ -41,7 +41,7 @@ func checkServer(s Server, table *node, r *report) {
 
 // supervisors are who can judge agents: fixed rules, or an agent of one of
 // these kinds.
-var supervisors = []string{"rules", "claude", "codex", "copilot", "acp", "script"}
+var supervisors = append([]string{"rules"}, protocols...)
 
 // IsMind reports whether an agent judges, and not fixed rules: without a model
 // or a command there is nobody to ask.
@@ -55,7 +55,7 @@ func (s Supervisor) withCommand() Supervisor {
 	if s.Agent != "acp" || s.Model == "" || len(s.Command) > 0 {
 		return s
 	}
-	for _, word := range builtin().get("providers").get("acp").get("acp_command").items {
+	for _, word := range builtin().get("presets").get("acp").get("acp_command").items {
 		s.Command = append(s.Command, word.text)
 	}
 	return s

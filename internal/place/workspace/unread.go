@@ -53,9 +53,6 @@ func unread(tree *node) []string {
 		for _, key := range keysOf(noEffectAgent) {
 			warn(agent.get(key), key, noEffectAgent[key])
 		}
-		if agent.get("agent") == nil && (agent.get("provider") != nil || agent.get("start_command") != nil) && agent.get("channels") != nil {
-			warnings = append(warnings, fmt.Sprintf("%s: 'channels' has no effect: an agent that is driven by its screen is in none; set 'agent'", agent.get("channels").origin))
-		}
 	}
 	for _, key := range keysOf(noEffectAgent) {
 		warn(tree.get("defaults").get(key), "defaults."+key, noEffectAgent[key])
