@@ -518,7 +518,7 @@ var allowed = map[string][]string{
 
 // outside maps a module that is not ours to the only packages that may use it.
 var outside = map[string][]string{
-	"github.com/BurntSushi/toml":          {"internal/place/workspace", "internal/agent/conversation/screen"},
+	"github.com/pelletier/go-toml":        {"internal/place/workspace", "internal/agent/conversation/screen"},
 	"github.com/goccy/go-yaml":            {"internal/place/workspace"},
 	"github.com/coder/acp-go-sdk":         {"internal/agent/runner/acp"},
 	"github.com/coder/websocket":          {"internal/ui/dashboard/web", "internal/testkit/browser", "internal/agent/conversation/codex"},

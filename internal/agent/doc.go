@@ -2,9 +2,9 @@
 // brings them up.
 //
 // An agent is a name, a command with its environment, and hints on how it
-// comes up. Start brings it up in a fixed order and records every step; a
-// start that fails says at which step, with what output, and what the screen
-// showed. How den talks with it is its conversation's part.
+// comes up. Start brings it up in a fixed order and records every step. A start
+// that fails returns the step, its output and what the screen showed. The
+// agent's conversation says how den talks with it.
 //
 // One Managed is used by one owner at a time for Start and Stop; all else may
 // be called concurrently. It starts no goroutine that outlives a call.

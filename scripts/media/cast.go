@@ -90,8 +90,8 @@ func (c *cast) opencode() *realcli.Home {
 // the stub, and ask for nothing on their screens.
 func (c *cast) local() string {
 	env := environment(c.opencode(), realcli.Codex(c.host, c.stub, ""), realcli.Claude(c.host, c.stub))
-	return "[providers.claude]\napproval = \"edits\"\n[providers.opencode]\napproval = \"bypass\"\n" +
-		"[providers.codex]\nstart_command = [\"codex\", \"--ask-for-approval\", \"on-request\", \"--sandbox\", \"workspace-write\"]\n" +
+	return "[presets.claude]\napproval = \"edits\"\n[presets.opencode]\napproval = \"bypass\"\n" +
+		"[presets.codex]\nstart_command = [\"codex\", \"--ask-for-approval\", \"on-request\", \"--sandbox\", \"workspace-write\"]\n" +
 		"[defaults]\nsession_template = \"{{.Workspace}}-{{.Agent}}\"\n[defaults.env]\n" + env
 }
 

@@ -1,9 +1,9 @@
 // Package conversation is the contract for talking with one agent: one shape
 // for a TUI on a screen and for a protocol on pipes.
 //
-// The keeper, 'den ps', the dashboards and the harness use only this. What a
-// conversation claims has evidence: a receipt says how far a message is known
-// to have come and why, and a state says which source it was read from.
+// The keeper, 'den ps', the dashboards and the harness use only this. A
+// conversation gives evidence for what it reports: a receipt says how far a
+// message is known to have come and why, and a state names its source.
 package conversation
 
 import (

@@ -2,9 +2,9 @@
 // screen.
 //
 // A Driver knows one vendor's protocol: it spawns the agent, opens or resumes
-// a session and runs one turn at a time. Everything that does not differ
-// between vendors is the Runner's: the queue on disk, the ids of turns, time
-// limits by silence, the way from cancelling to killing, and restarts. A
-// Runner is a conversation.Conversation, so whoever talks with agents needs
-// not know which kind it is.
+// a session and runs one turn at a time. The Runner does
+// everything that is the same for all vendors: the queue on disk, the ids of
+// turns, time limits by silence, cancelling before killing, and restarts. A
+// Runner is a conversation.Conversation, so its callers need not know how den
+// drives the agent.
 package runner

@@ -1,6 +1,6 @@
 // Package toolhook is the hook that coding agents run before they use a tool, so
-// that den's policy decides: its command line, and the answers that each
-// vendor's program takes.
+// that den's policy decides. It has the hook's command line, and writes the answer
+// that each vendor's program understands.
 package toolhook
 
 import (

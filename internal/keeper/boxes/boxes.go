@@ -1,5 +1,5 @@
-// Package boxes describes agents whose harness runs on this machine and whose own
-// processes run in a container or in a pod.
+// Package boxes describes the box of an agent: the container or pod of its own
+// processes, while its harness runs on this machine.
 package boxes
 
 import (

@@ -1,5 +1,5 @@
-// Package chatserver is the keeper's own server for channels: where it listens,
-// whom it knows, and where a harness finds it.
+// Package chatserver runs the keeper's own server for channels, keeps its
+// accounts, and tells harnesses its address.
 package chatserver
 
 import (

@@ -1,5 +1,5 @@
-// Package judge decides by den's policy for agents that run on screens of their
-// own, and explains what is decided.
+// Package judge applies den's policy to agents that are driven by their screens,
+// and explains its decisions.
 package judge
 
 import (

@@ -1,5 +1,5 @@
-// Package lead lets one keeper of a cluster's pods keep the workspace: the one that
-// holds the lease.
+// Package lead elects one keeper of a workspace among several in a cluster: the
+// one that holds the lease keeps it.
 package lead
 
 import (

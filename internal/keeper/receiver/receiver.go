@@ -1,4 +1,4 @@
-// Package receiver tells a receiver of webhooks what begins to need a person.
+// Package receiver sends a webhook when something begins to need a person.
 package receiver
 
 import (

@@ -1,5 +1,5 @@
-// Package waiting is the rule that says what of an agent waits for a person, and
-// how they decide it.
+// Package waiting lists what in an agent waits for a person, and the command that
+// decides each item.
 package waiting
 
 import (

@@ -1,5 +1,5 @@
-// Package decisive knows the files that decide what runs or what is allowed: by
-// their names, and because a workspace reads them.
+// Package decisive finds the files that decide what runs or what is allowed, by
+// their names and because a workspace reads them.
 package decisive
 
 import (

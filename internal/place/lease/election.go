@@ -1,10 +1,11 @@
 // Package lease elects one of several processes by a Lease of a Kubernetes
 // cluster.
 //
-// A holder renews the lease. One that could not for RenewLimit must stop what it
-// does: after Duration another may hold it. Clocks of different machines are not
-// compared. Everybody measures how long a lease has not changed with the own
-// clock, and a holder counts from when it sent its last renewal.
+// A holder renews the lease. A holder that could not renew it for RenewLimit must
+// stop its work, because another may hold the lease after Duration. Clocks of
+// different machines are not compared: each process measures with its own clock
+// how long the lease has not changed, and a holder counts from when it sent its
+// last renewal.
 package lease
 
 import (

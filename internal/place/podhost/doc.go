@@ -1,16 +1,16 @@
-// Package podhost is den inside a pod: the pod's first process, and the ends of
-// what reaches into it.
+// Package podhost is den inside a pod: the pod's first process, and both ends of
+// the stream that leads into the pod.
 //
-// The first process (Run) waits. When it is told to, it starts one session in a
-// Home of the pod. When that session is over it keeps the session's files until
-// somebody has fetched them, and then ends as the session's program did. Nothing
-// but den's own static binary is needed in the pod.
+// The first process (Run) waits for an order, and then starts one session in a
+// Home of the pod. When that session is over, it keeps the session's files until
+// somebody has fetched them, and then exits as the session's program did. The pod
+// needs nothing but den's own static binary.
 //
-// Whoever keeps the session reaches the pod by one stream, on which Connect
+// The keeper of the session reaches the pod by one stream, on which Connect
 // serves any number of connections: to the session's host, to the first process,
-// for commands, for an archive to unpack and for the session's files. The other way
-// go those of a socket in the pod, by which an agent reaches its harness. In the
-// pod of a keeper it serves den's verbs, for people elsewhere.
+// for commands, for an archive to unpack and for the session's files. A socket in
+// the pod sends connections the other way, from an agent to its harness. In the
+// pod of a keeper Connect serves den's verbs, for people elsewhere.
 package podhost
 
 import (

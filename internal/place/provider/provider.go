@@ -1,7 +1,7 @@
 // Package provider is the contract for running agents' sessions.
 //
-// A provider starts a command in a session somewhere and answers for it from
-// then on. It knows nothing of agents, presets or prompts. Sessions outlive
+// A provider starts a command in a session and reports on it from then on. It
+// knows nothing of agents, presets or prompts. Sessions outlive
 // the process that started them: any process that opens the same provider
 // with the same Owner finds them again.
 //

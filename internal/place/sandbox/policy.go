@@ -3,9 +3,9 @@
 //
 // A Policy says what an agent may do. It is a file that the agent cannot write;
 // `den confine FILE -- COMMAND` reads it, gives up everything else and becomes
-// the command. How it is held is decided beforehand (Probe) and part of the
-// policy: where the machine cannot do that any more the command does not start,
-// it never starts with less.
+// the command. Probe decides beforehand how the policy is enforced, and the policy
+// records it. If the machine can no longer enforce it so, the command does not
+// start; it never starts with less.
 package sandbox
 
 import (

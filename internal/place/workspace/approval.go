@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -49,7 +50,7 @@ func (a *Agent) doubted() {
 // own command line decides. What an agent that is driven by a protocol asks is
 // decided by den's policy. It returns why it is not known what the agent asks, or
 // "".
-func (a *resolver) approval(merged *node, preset string) (doubt string) {
+func (a *resolver) approval(merged *node, preset, backend string) (doubt string) {
 	var modes ApprovalModes
 	var from Origin
 	if n := merged.get("approval_modes"); n != nil {
@@ -65,12 +66,13 @@ func (a *resolver) approval(merged *node, preset string) (doubt string) {
 		a.report.add(whereSaid(said, merged), "agent '%s': %s", name, message)
 		return ""
 	}
-	backend := merged.get("agent")
 	switch {
-	case backend != nil && backend.text != "script":
-		checkOptions(merged.get("options"), builtinModes(backend.text), name, a.report)
-		if doubt = a.askByACP(merged, name); doubt == "" && backend.text != "acp" && said.text != ApprovalBypass {
-			doubt = builtinModes(backend.text).doubtedBy(merged.get("env"), backend.text)
+	case backend != "" && backend != "script":
+		checkOptions(merged.get("options"), builtinModes(backend), name, a.report)
+		if backend == "acp" {
+			doubt = a.askByACP(merged, name)
+		} else if said.text != ApprovalBypass {
+			doubt = builtinModes(backend).doubtedBy(merged.get("env"), backend)
 		}
 		return doubt
 	case modes.none():
@@ -99,7 +101,7 @@ func (a *resolver) approval(merged *node, preset string) (doubt string) {
 // whatever its own settings allow: the policy decides then.
 func (a *resolver) askByACP(merged *node, name string) (doubt string) {
 	words := texts(merged.get("acp_command"))
-	if merged.get("agent").text != "acp" || len(words) == 0 {
+	if len(words) == 0 {
 		return ""
 	}
 	program := path.Base(words[0])
@@ -167,7 +169,7 @@ func (m ApprovalModes) words() string {
 // builtinModes are those of a preset of den's own.
 func builtinModes(preset string) ApprovalModes {
 	var modes ApprovalModes
-	if n := builtin().get("providers").get(preset).get("approval_modes"); n != nil {
+	if n := builtin().get("presets").get(preset).get("approval_modes"); n != nil {
 		decode(n, &modes, "approval_modes", &report{}) // den's own file: a test reads all of it
 	}
 	return modes
@@ -196,4 +198,49 @@ func (m *ApprovalMode) lay(merged *node, at Origin) {
 		}
 		merged.set("env", env)
 	}
+}
+
+// How den's policy decides what an agent may do.
+const (
+	ByProtocol = "protocol" // the agent asks den
+	ByHook     = "hook"     // its program calls den before it uses a tool
+	ByServer   = "server"   // den answers what its program asks
+	ByRules    = "rules"    // its program is told the rules when it starts
+)
+
+// policyBy is how den decides for the presets that it can decide for on a screen.
+var policyBy = map[string]string{"claude": ByHook, "codex": ByHook, "copilot": ByHook, "gemini": ByRules, "opencode": ByServer}
+
+// PolicyReach tells how den's policy decides for the agent, and, where it is "",
+// why it does not.
+func (a *Agent) PolicyReach() (how, why string) {
+	switch how = policyBy[a.Provider]; {
+	case a.Channel.Backend == "script":
+		return "", "a script asks nobody"
+	case a.IsMind():
+		return ByProtocol, ""
+	case how == "":
+		return "", "its program has no hook that den knows"
+	case !slices.Contains([]string{"native", "tmux"}, a.SessionProvider):
+		return "", fmt.Sprintf("no hook reaches the keeper from a session that runs in '%s'", a.SessionProvider)
+	case len(a.StartCommand) == 0 || filepath.Base(a.StartCommand[0]) != a.Provider:
+		return "", fmt.Sprintf("its command is not %s itself", a.Provider)
+	case how == ByServer && a.StateSource == "screen":
+		return "", "its server is not used: state_source is \"screen\""
+	}
+	return how, ""
+}
+
+// unobeyed warns of rules that nothing enforces.
+func unobeyed(a *Agent) []string {
+	how, why := a.PolicyReach()
+	rules := a.Channel.Permissions
+	if how == ByRules { // of what a file is called, or a host, its policy knows nothing
+		why = a.Provider + " has no such rules"
+		rules = slices.DeleteFunc(slices.Clone(rules), func(r PermissionRule) bool { return r.Path == "" && r.Host == "" })
+	}
+	if how != "" && how != ByRules || len(rules) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("agent '%s': %d of its permissions (%s) do not hold: %s", a.Name, len(rules), a.Origin("permissions"), why)}
 }

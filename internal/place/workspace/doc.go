@@ -3,7 +3,7 @@
 //
 // The file is den.toml or den.yaml; both have the same schema. A file becomes a
 // tree of nodes with positions. Layers of such trees are merged (den's defaults,
-// den's preset, the file's [defaults], its [providers.X], the agent itself), and
+// den's preset, the file's [defaults], its [presets.X], the agent itself), and
 // only the result is decoded. So a preset is just a layer, and `agent explain`
 // needs no separate code.
 //

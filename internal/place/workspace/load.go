@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 
 	"den/internal/base/fault"
 )
@@ -238,9 +239,6 @@ func parse(path, text string) (*node, error) {
 	}
 	switch ext := filepath.Ext(path); ext {
 	case ".toml":
-		if line := longKey(text); line > 0 {
-			return nil, Problems{{At: Origin{File: path, Line: line}, Message: fmt.Sprintf("a key has more than %d parts", maxKeyParts)}}
-		}
 		return parseTOML(path, text)
 	case ".yaml", ".yml":
 		return parseYAML(path, text)
@@ -279,9 +277,10 @@ func checkTop(tree *node, r *report) {
 		tree.kind, tree.items = tableNode, nil
 		return
 	}
+	renew(tree, r)
 	canonical(tree, reflect.TypeFor[file](), "the file", r, slices.Concat(specialKeys, keysOf(noEffectTop))...)
 	agent, unused := reflect.TypeFor[Agent](), keysOf(noEffectAgent)
-	for _, key := range []string{"providers", "defaults", "agents"} {
+	for _, key := range []string{"presets", "defaults", "agents"} {
 		n := tree.get(key)
 		if n == nil {
 			continue
@@ -293,13 +292,13 @@ func checkTop(tree *node, r *report) {
 			}
 		case key == "defaults" && n.kind == tableNode:
 			canonical(n, agent, "[defaults]", r, unused...)
-		case key == "providers" && n.kind == tableNode:
+		case key == "presets" && n.kind == tableNode:
 			for _, e := range n.entries {
-				canonical(e.value, agent, "[providers."+e.key+"]", r, unused...)
+				canonical(e.value, agent, "[presets."+e.key+"]", r, unused...)
 			}
 		default:
 			r.add(n.origin, "'%s' must be %s, not %s", key, map[string]string{
-				"agents": "a list ([[agents]])", "defaults": "a table", "providers": "a table of tables"}[key], n.describe())
+				"agents": "a list ([[agents]])", "defaults": "a table", "presets": "a table of tables"}[key], n.describe())
 			tree.remove(key)
 		}
 	}
@@ -325,4 +324,47 @@ func absolute(path, dir string) string {
 		return filepath.Clean(path)
 	}
 	return filepath.Join(dir, path)
+}
+
+// checkOwner refuses a workspace file that another user wrote or could replace:
+// its commands would run as this user. Files of root are trusted.
+func checkOwner(path string) error {
+	for _, part := range []string{path, filepath.Dir(path)} {
+		fi, err := os.Stat(part)
+		if err != nil {
+			return fault.Errorf(fault.KindOf(err), "check workspace %s: %w", path, err)
+		}
+		hint := "if you trust it, name it: -f " + path
+		st, ok := fi.Sys().(*syscall.Stat_t)
+		switch open := fi.Mode().Perm()&0o002 != 0; {
+		case ok && st.Uid != 0 && int(st.Uid) != os.Geteuid():
+			return fault.Hintf(fault.Errorf(fault.Denied, "%s belongs to user %d: it is not used", part, st.Uid), "%s", hint)
+		case open && fi.Mode()&os.ModeSticky == 0:
+			return fault.Hintf(fault.Errorf(fault.Denied, "every user may write to %s: it is not used", part), "%s", hint)
+		}
+	}
+	return nil
+}
+
+// LoadRules reads a file that has nothing but rules, as an agent's
+// 'permissions' has them.
+func LoadRules(path string) ([]PermissionRule, error) {
+	text, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.Errorf(fault.NotFound, "read rules: %w", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read rules: %w", err)
+	}
+	tree, err := parse(path, text)
+	if err != nil {
+		return nil, err
+	}
+	var r report
+	var file struct {
+		Permissions []PermissionRule `key:"permissions"`
+	}
+	canonical(tree, reflect.TypeOf(file), "a file of rules", &r)
+	decode(tree, &file, "a file of rules", &r)
+	return file.Permissions, r.err(path)
 }

@@ -254,10 +254,10 @@ name = "q-2"
 		"den.toml:14: 'start_command': a quote is not closed",
 		"den.toml:16: agent 'b' is there already, at den.toml:6",
 		"den.toml:17: 'start_command' must be a command line or a list of words, not the number 3",
-		"den.toml:18: 'session_provider' is 'tmx'; it must be one of native, tmux, subprocess, container, kubernetes, did you mean 'tmux'?",
+		"den.toml:18: 'runs_in' is 'tmx'; it must be one of native, tmux, subprocess, container, kubernetes, did you mean 'tmux'?",
 		"agents depend on one another in a circle: p → q → p",
 		"den.toml:30: agent 'q-2' has the name of a member of pool 'q'",
-		"den.toml:30: agent 'q-2' has neither 'provider' nor 'start_command'",
+		"den.toml:30: agent 'q-2' has neither 'agent' nor 'start_command'",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("missing %q", want)
@@ -302,7 +302,7 @@ func TestDotsInTexts(t *testing.T) {
 	}
 }
 
-// TestDeepKeysAreRefused has files that took gigabytes: the TOML library copies
+// TestDeepKeysAreRefused has files that took gigabytes with a library that copied
 // the path of a key for each of its parts.
 func TestDeepKeysAreRefused(t *testing.T) {
 	parts := strings.Repeat("a.", 60_000) + "a"
@@ -321,7 +321,7 @@ func TestDeepKeysAreRefused(t *testing.T) {
 		"an escaped quote":       quoted(`"\""`) + " = 1",
 		"another quote":          quoted(`"'"`) + " = 1",
 		"in a header":            "[" + quoted(`"]"`) + "]",
-		"behind a long string":   `x = """a"""", y = { ` + quoted(`"!"`) + " = 1 }",
+		"behind a long string":   `x = """a""""` + "\ny = { " + quoted(`"!"`) + " = 1 }",
 		"in a line with strings": `x = { s = """a"""", ` + quoted(`"!"`) + " = 1 }",
 		"behind a comment":       "# don't\n" + quoted(`'!'`) + " = 1",
 		"nested":                 strings.Repeat("a.a.a.a={", 900) + strings.Repeat("}", 900),

@@ -2,7 +2,9 @@ package workspace
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // A node is one value of a file, with its place. Exactly one of entries, items
@@ -14,6 +16,7 @@ type node struct {
 	items   []*node // of a list
 	scalar  any     // string, int64, float64 or bool
 	text    string  // a scalar as it can be an environment variable's value
+	word    string  // the old key under which a file has it, or ""
 }
 
 type entry struct {
@@ -104,4 +107,88 @@ func (n *node) stamp(at Origin) {
 	for _, item := range n.items {
 		item.stamp(at)
 	}
+}
+
+// An Origin is where a value came from.
+type Origin struct {
+	File   string `json:"file,omitempty"`   // absolute, for values from a file
+	Line   int    `json:"line,omitempty"`   // from 1
+	Preset string `json:"preset,omitempty"` // for values of a built-in preset
+	// Derived says how den made the value where nobody wrote it.
+	Derived string `json:"derived,omitempty"`
+}
+
+// String is such as "den.toml:12", "preset claude", "default".
+func (o Origin) String() string {
+	switch {
+	case o.File != "" && o.Line > 0:
+		return fmt.Sprintf("%s:%d", filepath.Base(o.File), o.Line)
+	case o.File != "":
+		return filepath.Base(o.File)
+	case o.Preset != "":
+		return "preset " + o.Preset
+	case o.Derived != "":
+		return o.Derived
+	}
+	return "default"
+}
+
+// joinOrigins names each of several origins once, in order.
+func joinOrigins(all []Origin) string {
+	var names []string
+	seen := map[string]bool{}
+	for _, o := range all {
+		if s := o.String(); !seen[s] {
+			seen[s] = true
+			names = append(names, s)
+		}
+	}
+	return strings.Join(names, " + ")
+}
+
+// overlay lays top over base and returns the result; neither is changed.
+// Tables merge key by key, `args` and `permissions` append, all else replaces. A
+// layer that
+// names a command drops the arguments below it, and what they would be for each
+// approval: they belong to another one.
+func overlay(base, top *node) *node {
+	if base == nil || top == nil || base.kind != tableNode || top.kind != tableNode {
+		if top == nil {
+			return base.clone()
+		}
+		return top.clone()
+	}
+	merged := base.clone()
+	merged.origin = top.origin
+	if top.get("start_command") != nil {
+		merged.remove("args")
+		merged.remove("approval_modes")
+	}
+	for _, e := range top.entries {
+		below := merged.get(e.key)
+		switch {
+		case (e.key == "args" || e.key == "permissions") && below != nil && below.kind == listNode && e.value.kind == listNode:
+			joined := e.value.clone()
+			joined.items = append(below.clone().items, joined.items...)
+			merged.set(e.key, joined)
+		case e.key == "env" && below != nil && below.kind == tableNode && e.value.kind == tableNode:
+			merged.set(e.key, overlayVariables(below, e.value))
+		case below != nil && below.kind == tableNode && e.value.kind == tableNode:
+			merged.set(e.key, overlay(below, e.value))
+		default:
+			merged.set(e.key, e.value.clone())
+		}
+	}
+	return merged
+}
+
+// overlayVariables lays one environment over another: a variable of top takes
+// the place of the whole one below, so that a secret's two sources never mix.
+func overlayVariables(base, top *node) *node {
+	merged := base.clone()
+	merged.origin = top.origin
+	for _, e := range top.entries {
+		merged.set(e.key, e.value.clone())
+	}
+	return merged
 }

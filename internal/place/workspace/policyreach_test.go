@@ -22,7 +22,7 @@ func TestPolicyReach(t *testing.T) {
 		"provider: shell":                                   {"", "no hook that den knows", "2 of its permissions"},
 		"start_command: claude":                             {"", "no hook that den knows", "2 of its permissions"},
 		"provider: claude, start_command: 'cd x && claude'": {"", "its command is not claude itself", "2 of its permissions"},
-		"provider: claude, session_provider: subprocess":    {"", "from a session of provider 'subprocess'", "2 of its permissions"},
+		"provider: claude, session_provider: subprocess":    {"", "from a session that runs in 'subprocess'", "2 of its permissions"},
 		"agent: script, start_command: cat":                 {"", "a script asks nobody", "2 of its permissions"},
 	} {
 		w := load(t, write(t, map[string]string{"den.yaml": "agents: [{name: a, " + text + ", permissions: [{outcome: deny, command: 'rm *'}, {outcome: deny, path: .env}]}]"}))

@@ -1,9 +1,13 @@
 package workspace
 
 import (
-	_ "embed"
+	"embed"
 	"slices"
+	"strings"
 	"sync"
+	"text/template"
+
+	"den/internal/base/fault"
 )
 
 //go:embed presets.toml
@@ -17,7 +21,7 @@ var builtin = sync.OnceValue(func() *node {
 		panic(err)
 	}
 	n.stamp(Origin{})
-	for _, preset := range n.get("providers").entries {
+	for _, preset := range n.get("presets").entries {
 		preset.value.stamp(Origin{Preset: preset.key})
 	}
 	return n
@@ -26,9 +30,35 @@ var builtin = sync.OnceValue(func() *node {
 // Presets returns the names of the built-in presets, sorted.
 func Presets() []string {
 	var names []string
-	for _, e := range builtin().get("providers").entries {
+	for _, e := range builtin().get("presets").entries {
 		names = append(names, e.key)
 	}
 	slices.Sort(names)
 	return names
+}
+
+//go:embed example.toml example-team.toml
+var exampleFiles embed.FS
+
+// examples are the files that Example knows, by name.
+var examples = map[string]string{"": "example.toml", "shells": "example.toml", "team": "example-team.toml"}
+
+// Example returns the den.toml of that name ("", "shells" or "team") for a
+// directory. Without claude its agents run at once, with no account of any
+// model.
+func Example(name, dirName string, claude bool) (string, error) {
+	file, ok := examples[name]
+	if !ok {
+		return "", fault.Hintf(fault.Errorf(fault.Usage, "no example '%s'", name), "there are shells and team")
+	}
+	t, err := template.ParseFS(exampleFiles, file)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	err = t.Execute(&text, struct {
+		Name   string
+		Claude bool
+	}{nameFrom(dirName), claude})
+	return text.String(), err
 }

@@ -27,8 +27,11 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// report collects problems while a workspace is read.
-type report struct{ problems Problems }
+// report collects problems, and lines with old keys, while a workspace is read.
+type report struct {
+	problems  Problems
+	renamings []renaming
+}
 
 func (r *report) add(at Origin, format string, args ...any) {
 	r.problems = append(r.problems, Problem{At: at, Message: fmt.Sprintf(format, args...)})

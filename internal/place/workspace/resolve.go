@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -28,6 +29,7 @@ func resolve(w *Workspace, tree *node, r *report) {
 	w.Name = workspaceName(w, top, tree, r)
 
 	a := &resolver{w: w, tree: tree, top: top, report: r}
+	a.widePlaces()
 	if w.Session.Provider == "" {
 		w.Session.Provider = "native"
 	}
@@ -39,6 +41,7 @@ func resolve(w *Workspace, tree *node, r *report) {
 		w.Agents = append(w.Agents, a.agent(n))
 	}
 	validate(w, tree, r)
+	w.Warnings = append(w.Warnings, r.hints()...)
 }
 
 // engineTable moves the short forms of the container engine's keys to where its
@@ -112,23 +115,34 @@ type resolver struct {
 
 // agent lays the layers of one agent together.
 func (a *resolver) agent(n *node) Agent {
-	preset, layers := a.layers(n)
+	said := a.said(n)
 	merged := &node{kind: tableNode}
-	for _, layer := range layers {
+	for _, layer := range a.layers(n, said) {
 		merged = overlay(merged, withSandboxTable(layer))
 	}
 	merged.origin = n.origin
 	if pool := merged.get("pool"); pool != nil {
 		merged.set("pool", overlay(builtin().get("pool"), pool))
 	}
-	a.derive(merged, preset)
+	preset := ""
+	if said != nil {
+		preset = said.text
+		merged.set("agent", said)
+	}
+	backend := a.drive(merged, n, said)
+	a.hintProvider(n, backend)
+	if channels := n.get("channels"); channels != nil && backend == "" {
+		a.w.Warnings = append(a.w.Warnings, fmt.Sprintf("%s: 'channels' has no effect: an agent that is driven by its screen is in none; set drive = \"protocol\"", channels.origin))
+	}
+	a.derive(merged)
 	a.paths(merged)
 
-	doubt := a.approval(merged, preset)
+	doubt := a.approval(merged, preset, backend)
 
 	out := Agent{doubt: doubt}
 	decode(merged, &out, "an agent", a.report)
-	if out.Provider == "acp" && len(out.Channel.ACPCommand) > 0 {
+	out.Channel.Backend = backend
+	if preset == "acp" && len(out.Channel.ACPCommand) > 0 {
 		out.StartCommand = out.Channel.ACPCommand
 	}
 	for i, c := range out.Hints.CopyFiles {
@@ -147,26 +161,26 @@ func (a *resolver) agent(n *node) Agent {
 	return out
 }
 
-// layers returns the agent's preset and its layers, the lowest first.
-func (a *resolver) layers(n *node) (string, []*node) {
-	own := &node{kind: tableNode, entries: []entry{{"session_provider", newScalar(a.w.Session.Provider, a.sessionOrigin())}}}
+// layers returns the layers of an agent, the lowest first. said is what names it,
+// or nil.
+func (a *resolver) layers(n, said *node) []*node {
+	own := &node{kind: tableNode, entries: []entry{{"runs_in", newScalar(a.w.Session.Provider, a.sessionOrigin())}}}
 	for _, key := range agentWide {
 		if value := a.tree.get(key); value != nil {
 			own.set(key, value)
 		}
 	}
 	layers := []*node{builtin().get("defaults"), own}
-	preset, at := a.preset(n)
-	if preset == "" {
+	if said == nil {
 		layers = append(layers, a.tree.get("defaults"))
 	} else {
-		built, mine := builtin().get("providers").get(preset), a.tree.get("providers").get(preset)
+		built, mine := builtin().get("presets").get(said.text), a.tree.get("presets").get(said.text)
 		if built == nil && mine == nil {
-			a.report.add(at, "no preset '%s'%s (there are: %s)", preset, didYouMean(preset, a.presets()), strings.Join(a.presets(), ", "))
+			a.report.add(said.origin, "no preset '%s'%s (there are: %s)", said.text, didYouMean(said.text, a.presets()), strings.Join(a.presets(), ", "))
 		}
 		layers = append(layers, built, a.tree.get("defaults"), mine)
 	}
-	return preset, append(layers, n)
+	return append(layers, n)
 }
 
 func (a *resolver) sessionOrigin() Origin {
@@ -176,30 +190,35 @@ func (a *resolver) sessionOrigin() Origin {
 	return Origin{}
 }
 
-// preset names the preset of an agent and where that was said: the agent's
-// own `provider`, the `agent` of a channel agent, the workspace's.
-func (a *resolver) preset(n *node) (string, Origin) {
-	if p := n.get("provider"); p != nil {
-		return p.text, p.origin
-	}
-	if p := n.get("agent"); p != nil {
-		return p.text, p.origin
+// said is what names the preset of an agent, nil where its own command says what
+// runs: its own keys, those of the workspace, its channels.
+func (a *resolver) said(n *node) *node {
+	for _, key := range []string{"agent", "backend"} {
+		if own := n.get(key); own != nil {
+			return own
+		}
 	}
 	if n.get("start_command") != nil {
-		return "", n.origin
+		return nil
 	}
-	if p := a.tree.get("workspace").get("provider"); p != nil {
-		return p.text, p.origin
+	if wide := a.tree.get("workspace").get("provider"); wide != nil {
+		return wide
 	}
-	if n.get("channels") != nil && a.tree.get("workspace").get("start_command") == nil {
-		return "claude", Origin{} // what a channel agent is when it says nothing
+	if a.tree.get("workspace").get("start_command") != nil {
+		return nil
 	}
-	return "", n.origin
+	if wide := a.tree.get("defaults").get("agent"); wide != nil {
+		return wide
+	}
+	if n.get("channels") != nil {
+		return newScalar("claude", Origin{Derived: "the agent's channels"}) // what a channel agent is when it says nothing
+	}
+	return nil
 }
 
 func (a *resolver) presets() []string {
 	names := Presets()
-	if own := a.tree.get("providers"); own != nil {
+	if own := a.tree.get("presets"); own != nil {
 		for _, e := range own.entries {
 			names = append(names, e.key)
 		}
@@ -209,13 +228,7 @@ func (a *resolver) presets() []string {
 }
 
 // derive fills in what follows from other values.
-func (a *resolver) derive(merged *node, preset string) {
-	if merged.get("agent") == nil && merged.get("channels") != nil && merged.get("provider") == nil && preset != "" {
-		merged.set("agent", newScalar(preset, Origin{Derived: "the agent's channels"}))
-	}
-	if preset != "" && merged.get("provider") == nil {
-		merged.set("provider", newScalar(preset, Origin{Derived: "the agent's kind"}))
-	}
+func (a *resolver) derive(merged *node) {
 	if merged.get("start_command") == nil && a.top.Workspace.StartCommand != "" {
 		merged.set("start_command", a.tree.get("workspace").get("start_command"))
 	}

@@ -49,21 +49,21 @@ type file struct {
 var agentWide = []string{"buffer_size", "sleep_start", "sleep_end"}
 
 // specialKeys of the top level are not decoded as they stand but become layers.
-var specialKeys = []string{"agents", "providers", "defaults"}
+var specialKeys = []string{"agents", "presets", "defaults"}
 
 type workspaceTable struct {
 	Name            string `key:"name"`
 	SessionTemplate string `key:"session_template"`
-	Provider        string `key:"provider"`
+	Provider        string `key:"provider"` // old: the agent where one names none and has no command
 	StartCommand    string `key:"start_command"`
 	Suspended       bool   `key:"suspended"`
 }
 
 // Session says where sessions live.
 type Session struct {
-	Provider string         `key:"provider"`
-	Engine   string         `key:"engine"` // short for container.engine
-	Socket   string         `key:"socket"` // short for container.socket
+	Provider string         `key:"provider"` // old: where agents live that do not say
+	Engine   string         `key:"engine"`   // short for container.engine
+	Socket   string         `key:"socket"`   // short for container.socket
 	Tables   ProviderTables `key:",inline"`
 }
 
@@ -118,8 +118,9 @@ type Agent struct {
 	// of the workspace, else what the file calls it.
 	Name            string        `key:"name,nick"`
 	Dir             string        `key:"dir,directory"`
-	Provider        string        `key:"provider"` // the preset, or ""
-	SessionProvider string        `key:"session_provider"`
+	Provider        string        `key:"agent"`   // what runs: a preset, or ""
+	Drive           string        `key:"drive"`   // how den talks with it: DriveScreen or DriveProtocol
+	SessionProvider string        `key:"runs_in"` // where its session lives
 	SessionTemplate string        `key:"session_template"`
 	StartCommand    []string      `key:"start_command,command"` // words; see Argv
 	Args            []string      `key:"args"`
@@ -288,7 +289,7 @@ const (
 
 // Channel is what an agent needs to talk in channels.
 type Channel struct {
-	Backend    string   `key:"agent,backend"` // who thinks: claude, codex, acp, copilot
+	Backend    string   `key:"backend"` // whose protocol den speaks with it, "" for none; said where that is not the agent's own
 	Model      string   `key:"model"`
 	ModelFlag  string   `key:"model_flag"` // how the preset's command takes Model, or ""
 	Thinking   string   `key:"thinking"`

@@ -52,7 +52,7 @@ func TestCityExampleLoadsUnchanged(t *testing.T) {
 	if a.Origin("nudge").String() != "city.toml:13" || a.Origin("restart.window").String() != "default" || a.Origin("model_flag").String() != "preset claude" {
 		t.Errorf("origins: %v %v %v", a.Origin("nudge"), a.Origin("restart.window"), a.Origin("model_flag"))
 	}
-	if len(w.Warnings) != 4 || !strings.Contains(strings.Join(w.Warnings, "\n"), "prompts/worker.md is not there") {
+	if len(w.Warnings) != 5 || !strings.Contains(w.Warnings[4], `city.toml:7: provider = "claude" is an old key: write agent = "claude" and drive = "screen"`) || !strings.Contains(strings.Join(w.Warnings, "\n"), "prompts/worker.md is not there") {
 		t.Errorf("warnings = %q", w.Warnings)
 	}
 }

@@ -3,82 +3,193 @@ package workspace
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
-	"github.com/BurntSushi/toml"
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// parseTOML reads a file into nodes. The library knows TOML but does not tell
-// lines of keys, so the lines come from a scan of their own.
+// maxKeyParts bounds the parts of a key in TOML, with those of the tables that
+// are open around it: "a.b = { c = 1 }" has three. A path of 60,000 parts would
+// be a tree as deep, and the schema needs far fewer.
+const maxKeyParts = 16
+
+// parseTOML reads a file into nodes. The library's parser knows where each key
+// stands, and nothing of what TOML forbids beyond its syntax, such as a table
+// that is defined twice: its decoder says that.
 func parseTOML(file, text string) (*node, error) {
+	b := newTOMLBuilder(file, text)
+	if err := b.read(); err != nil {
+		return nil, err
+	}
 	var values map[string]any
-	if _, err := toml.Decode(text, &values); err != nil {
-		var bad toml.ParseError
+	if err := toml.Unmarshal([]byte(text), &values); err != nil {
+		p := Problem{At: Origin{File: file}, Message: err.Error()}
+		var bad *toml.DecodeError
 		if errors.As(err, &bad) {
-			return nil, Problems{{At: Origin{File: file, Line: bad.Position.Line}, Message: strings.TrimSpace(bad.Message)}}
+			p.At.Line, _ = bad.Position()
+			p.Message = strings.TrimPrefix(bad.Error(), "toml: ")
 		}
-		return nil, Problems{{At: Origin{File: file}, Message: err.Error()}}
+		return nil, Problems{p}
 	}
-	b := tomlBuilder{file: file, lines: tomlLines(text)}
-	return b.build(values, "", 1)
+	return b.root, nil
 }
 
+// tomlBuilder makes a tree of the expressions of a text. Of a text that is not
+// TOML it makes some tree.
 type tomlBuilder struct {
-	file  string
-	lines map[string]int
+	file   string
+	parser unstable.Parser
+	ends   []int // offsets of the ends of lines
+	root   *node
+	table  *node // the one that the last header opened
+	parts  int   // of that header
 }
 
-// build turns the library's values into nodes. A value without a line of its
-// own has that of what it stands in.
-func (b tomlBuilder) build(v any, path string, line int) (*node, error) {
-	if at, ok := b.lines[path]; ok {
-		line = at
+func newTOMLBuilder(file, text string) *tomlBuilder {
+	root := &node{kind: tableNode, origin: Origin{File: file, Line: 1}}
+	b := &tomlBuilder{file: file, root: root, table: root}
+	for i := range len(text) {
+		if text[i] == '\n' {
+			b.ends = append(b.ends, i)
+		}
 	}
-	at := Origin{File: b.file, Line: line}
-	switch v := v.(type) {
-	case map[string]any:
-		n := &node{kind: tableNode, origin: at}
-		for key, value := range v {
-			child, err := b.build(value, joinPath(path, key), line)
+	b.parser.Reset([]byte(text))
+	return b
+}
+
+// read takes all expressions up to the end or the first mistake, which the
+// decoder tells.
+func (b *tomlBuilder) read() error {
+	for b.parser.NextExpression() {
+		e := b.parser.Expression()
+		if e.Kind == unstable.KeyValue {
+			if err := b.keyValue(e, b.table, b.parts); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := b.header(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// header opens the table of [a.b], or a new one of the list of [[a.b]].
+func (b *tomlBuilder) header(e *unstable.Node) error {
+	b.table, b.parts = b.root, 0
+	keys := e.Key()
+	for keys.Next() {
+		key, at := keys.Node(), b.at(keys.Node(), Origin{})
+		if b.parts++; b.parts > maxKeyParts {
+			return tooManyParts(at)
+		}
+		if e.Kind == unstable.Table || !keys.IsLast() {
+			b.table = b.table.below(string(key.Data), at)
+			continue
+		}
+		list := b.table.get(string(key.Data))
+		if list == nil {
+			list = &node{kind: listNode, origin: at}
+			b.table.set(string(key.Data), list)
+		}
+		b.table = &node{kind: tableNode, origin: at}
+		list.items = append(list.items, b.table)
+	}
+	return nil
+}
+
+// keyValue reads key = value into a table. parts are those of the keys around it.
+func (b *tomlBuilder) keyValue(e *unstable.Node, into *node, parts int) error {
+	keys := e.Key()
+	for keys.Next() {
+		key, at := keys.Node(), b.at(keys.Node(), Origin{})
+		if parts++; parts > maxKeyParts {
+			return tooManyParts(at)
+		}
+		if !keys.IsLast() {
+			into = into.below(string(key.Data), at)
+			continue
+		}
+		value, err := b.value(e.Value(), at, parts)
+		if err != nil {
+			return err
+		}
+		into.entries = append(into.entries, entry{string(key.Data), value})
+	}
+	return nil
+}
+
+func tooManyParts(at Origin) error {
+	return Problems{{At: at, Message: fmt.Sprintf("a key has more than %d parts", maxKeyParts)}}
+}
+
+// below returns the table under a key, made if there is none. Of a list it is
+// the last one: [a.b] after [[a]].
+func (n *node) below(key string, at Origin) *node {
+	child := n.get(key)
+	if child == nil {
+		child = &node{kind: tableNode, origin: at}
+		n.set(key, child)
+	}
+	if last := len(child.items) - 1; last >= 0 {
+		return child.items[last]
+	}
+	return child
+}
+
+func (b *tomlBuilder) value(v *unstable.Node, at Origin, parts int) (*node, error) {
+	switch text := string(v.Data); v.Kind {
+	case unstable.InlineTable:
+		table := &node{kind: tableNode, origin: at}
+		for pairs := v.Children(); pairs.Next(); {
+			if err := b.keyValue(pairs.Node(), table, parts); err != nil {
+				return nil, err
+			}
+		}
+		return table, nil
+	case unstable.Array:
+		list := &node{kind: listNode, origin: at}
+		for items := v.Children(); items.Next(); {
+			item, err := b.value(items.Node(), b.at(items.Node(), at), parts)
 			if err != nil {
 				return nil, err
 			}
-			n.entries = append(n.entries, entry{key, child})
+			list.items = append(list.items, item)
 		}
-		slices.SortFunc(n.entries, func(x, y entry) int {
-			if d := x.value.origin.Line - y.value.origin.Line; d != 0 {
-				return d
-			}
-			return strings.Compare(x.key, y.key)
-		})
-		return n, nil
-	case []map[string]any:
-		items := make([]any, len(v))
-		for i := range v {
-			items[i] = v[i]
-		}
-		return b.list(items, path, at)
-	case []any:
-		return b.list(v, path, at)
-	case string, bool, int64, float64:
-		return newScalar(v, at), nil
-	}
-	return nil, Problems{{At: at, Message: fmt.Sprintf("a date or time has no place here: write it as text, %q", fmt.Sprint(v))}}
-}
-
-func (b tomlBuilder) list(items []any, path string, at Origin) (*node, error) {
-	n := &node{kind: listNode, origin: at}
-	for i, item := range items {
-		child, err := b.build(item, joinPath(path, strconv.Itoa(i)), at.Line)
+		return list, nil
+	case unstable.String:
+		return newScalar(text, at), nil
+	case unstable.Bool:
+		return newScalar(text == "true", at), nil
+	case unstable.Integer:
+		i, err := strconv.ParseInt(text, 0, 64)
 		if err != nil {
-			return nil, err
+			return nil, Problems{{At: at, Message: fmt.Sprintf("%s is too large a number", text)}}
 		}
-		n.items = append(n.items, child)
+		return newScalar(i, at), nil
+	case unstable.Float:
+		f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+		if err != nil {
+			return nil, Problems{{At: at, Message: fmt.Sprintf("%s is too large a number", text)}}
+		}
+		return newScalar(f, at), nil
+	default:
+		return nil, Problems{{At: at, Message: fmt.Sprintf("a date or time has no place here: write it as text, %q", text)}}
 	}
-	return n, nil
 }
 
-// joinPath uses a byte that no key can hold.
-func joinPath(path, key string) string { return path + "\x00" + key }
+// at is the place of a key or a value. A list has none of its own: its first
+// item's stands for it, or what it stands in.
+func (b *tomlBuilder) at(n *unstable.Node, around Origin) Origin {
+	for n.Kind == unstable.Array && n.Child().Valid() {
+		n = n.Child()
+	}
+	if n.Kind == unstable.Array {
+		return around
+	}
+	return Origin{File: b.file, Line: 1 + sort.SearchInts(b.ends, int(n.Raw.Offset))}
+}

@@ -53,12 +53,29 @@ func unread(tree *node) []string {
 		for _, key := range keysOf(noEffectAgent) {
 			warn(agent.get(key), key, noEffectAgent[key])
 		}
-		if agent.get("agent") == nil && (agent.get("provider") != nil || agent.get("start_command") != nil) && agent.get("channels") != nil {
-			warnings = append(warnings, fmt.Sprintf("%s: 'channels' has no effect: an agent that is driven by its screen is in none; set 'agent'", agent.get("channels").origin))
-		}
 	}
 	for _, key := range keysOf(noEffectAgent) {
 		warn(tree.get("defaults").get(key), "defaults."+key, noEffectAgent[key])
+	}
+	return warnings
+}
+
+// costless are the backends whose agents do not tell what they cost.
+var costless = []string{"codex", "copilot", "script"}
+
+// unknownCosts warns of limits that are never reached.
+func unknownCosts(a *Agent) []string {
+	if !slices.Contains(costless, a.Channel.Backend) {
+		return nil
+	}
+	var warnings []string
+	for _, limit := range []struct {
+		key   string
+		value float64
+	}{{"budget.cost_per_hour", a.Channel.Budget.CostPerHour}, {"budget.cost_per_day", a.Channel.Budget.CostPerDay}} {
+		if limit.value > 0 {
+			warnings = append(warnings, fmt.Sprintf("%s: '%s' has no effect: %s does not tell what it costs; limit tokens or turns", a.at(limit.key), limit.key, a.Channel.Backend))
+		}
 	}
 	return warnings
 }

@@ -15,10 +15,10 @@ import (
 
 // The words that some keys allow.
 var (
-	sessionProviders = []string{"native", "tmux", "subprocess", "container", "kubernetes"}
-	promptModes      = []string{"arg", "flag", "none"}
-	stateSources     = []string{"auto", "screen"}
-	restartPolicies  = []string{RestartAlways, RestartOnFailure, RestartNever}
+	runsIn          = []string{"native", "tmux", "subprocess", "container", "kubernetes"}
+	promptModes     = []string{"arg", "flag", "none"}
+	stateSources    = []string{"auto", "screen"}
+	restartPolicies = []string{RestartAlways, RestartOnFailure, RestartNever}
 )
 
 // validate reports what is decoded but cannot be meant.
@@ -29,12 +29,13 @@ func validate(w *Workspace, tree *node, r *report) {
 		}
 	}
 	if n := tree.get("session"); n != nil {
-		oneOf(w.Session.Provider, sessionProviders, "session.provider", n.origin)
+		oneOf(w.Session.Provider, runsIn, "session.provider", n.origin)
 	}
 	for i := range w.Agents {
 		a := &w.Agents[i]
 		checkAgent(a, r)
-		oneOf(a.SessionProvider, sessionProviders, "session_provider", a.at("session_provider"))
+		oneOf(a.Drive, drives, "drive", a.at("drive"))
+		oneOf(a.SessionProvider, runsIn, "runs_in", a.at("runs_in"))
 		oneOf(a.PromptMode, promptModes, "prompt_mode", a.at("prompt_mode"))
 		oneOf(a.StateSource, stateSources, "state_source", a.at("state_source"))
 		oneOf(a.Restart.Policy, restartPolicies, "restart.policy", a.at("restart.policy"))
@@ -81,9 +82,9 @@ func checkAgent(a *Agent, r *report) {
 	checkName(a, r)
 	switch {
 	case len(a.StartCommand) == 0 && a.Provider == "":
-		r.add(a.at("name"), "agent '%s' has neither 'provider' nor 'start_command': one of them says what runs", a.Name)
+		r.add(a.at("name"), "agent '%s' has neither 'agent' nor 'start_command': one of them says what runs", a.Name)
 	case len(a.StartCommand) == 0:
-		r.add(a.at("provider"), "agent '%s': preset '%s' has no 'start_command'", a.Name, a.Provider)
+		r.add(a.at("agent"), "agent '%s': preset '%s' has no 'start_command'", a.Name, a.Provider)
 	case a.StartCommand[0] == "":
 		r.add(a.at("start_command"), "agent '%s': the command is empty", a.Name)
 	}

@@ -38,7 +38,7 @@ start_command = "true"
 		`worktree = "main"`:                                  "den.toml:4: 'worktree' must be true or false",
 		`worktree_base = "--force"`:                          "den.toml:4: agent 'a': 'worktree_base' is a branch, a tag or a commit",
 		`worktree_base = "a b"`:                              "den.toml:4: agent 'a': 'worktree_base' is a branch, a tag or a commit",
-		"worktree = true\nsession_provider = \"kubernetes\"": "den.toml:4: agent 'a': 'worktree' does not go with session_provider \"kubernetes\"",
+		"worktree = true\nsession_provider = \"kubernetes\"": "den.toml:4: agent 'a': 'worktree' does not go with runs_in = \"kubernetes\"",
 	} {
 		write("[[agents]]\nname = \"a\"\nstart_command = \"true\"\n" + text + "\n")
 		if _, err := workspace.Load(file); err == nil || !strings.Contains(err.Error(), want) {

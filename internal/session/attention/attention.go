@@ -1,9 +1,9 @@
 // Package attention decides which sessions and agents need a person: one state
 // for each, from what is known of it.
 //
-// It reads nothing and keeps nothing. Hosts and keepers note turns
-// ([Turn]) where their sessions are; whoever shows a session or an agent
-// gathers [Facts] and asks [Of]. [Queue] is what needs a person.
+// It reads and keeps nothing. Hosts and keepers write a [Turn] beside each
+// session; whoever shows a session or an agent gathers [Facts] and calls [Of].
+// [Queue] lists what needs a person.
 package attention
 
 import (

@@ -1,9 +1,9 @@
 // Package host is the process of one session: it owns the PTY, the event log
 // and the screen, and serves them on one socket.
 //
-// Every chunk of the program's output is one turn: append to the log, flush,
+// Every chunk of the program's output gets one pass: append to the log, flush,
 // feed the emulator, rotate the log if a segment is full, wake waiters and
-// followers. State that turns, input and clients share is in core, under one
+// followers. State that passes, input and clients share is in core, under one
 // mutex; cells, input queue, sizes, record and process tree have their own
 // locks. Host.run owns every goroutine and waits for all of them.
 // docs/concurrency.md lists goroutines, locks and bounds.

@@ -1,6 +1,5 @@
-// Package terminals gives clients terminals of their own over sessions: a shell
-// that is there when it is first used, more where they are asked for, and an
-// end to all of them when the client goes.
+// Package terminals gives each client sessions of its own: a shell that starts when
+// it is first used, and more on request. All of them end when the client leaves.
 //
 // A terminal is a session: people list, watch and kill it like any other. A
 // client may look at every session of the Home, and use its own.

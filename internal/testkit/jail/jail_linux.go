@@ -1,5 +1,5 @@
-// Package jail runs lines of shell for tests where nothing that they do lasts
-// or gets out, and tells what they did.
+// Package jail runs lines of shell for tests and reports what they did; nothing
+// that they do lasts or gets out.
 //
 // A jail is a process of its own in new namespaces of users, mounts, processes
 // and networks. Its root has the programs that it was given, the libraries of

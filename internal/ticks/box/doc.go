@@ -11,7 +11,7 @@
 //
 // # Ownership
 //
-// Only who runs a tick of the instance, or holds its lock, may use a Box. It has
-// no goroutines. Its hooks and tools may call it at the same time: one at a time
-// looks whether the container runs, and starts it.
+// Only the process that runs a tick of the instance, or holds its lock, may use a
+// Box. A Box has no goroutines. Hooks and tools may call it at the same time: one
+// call at a time checks that the container runs, and starts it if not.
 package box

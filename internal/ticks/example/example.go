@@ -1,5 +1,5 @@
 // Package example writes data repositories to begin with: an empty one for a
-// model, and one whose mind is a script, which shows a whole tick without one.
+// model, and one whose mind is a script, which runs a whole tick without a model.
 package example
 
 import (

@@ -1,11 +1,11 @@
-// Package gitpush pushes the commits of a data repository, as far as that is
-// possible without anybody's help.
+// Package gitpush pushes the commits of a data repository, as far as that needs no
+// person.
 //
-// It runs on this machine, with the user's keys, and the repository is the
-// agent's: nothing that its configuration or its hooks name is run, and of its
-// configuration only the names and addresses of its remotes are used. Of an
-// agent that lives in a container not even these: the push goes where the user
-// has said, from a copy of the objects.
+// It runs on this machine, with the user's keys, and the agent can write the
+// repository. So it runs nothing that the repository's configuration or hooks
+// name, and takes only the names and addresses of remotes from the configuration.
+// For an agent that lives in a container it takes not even these: it pushes to
+// where the user has said, from a copy of the objects.
 package gitpush
 
 import (

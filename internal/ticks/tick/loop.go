@@ -76,7 +76,7 @@ func (t *tick) send(e plan.Event) {
 	}
 }
 
-// sendAndWait is send for who goes on when the event is recorded.
+// sendAndWait sends an event and returns once it is recorded.
 func (t *tick) sendAndWait(e plan.Event) {
 	taken := make(chan struct{})
 	select {

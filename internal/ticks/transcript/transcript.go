@@ -1,9 +1,8 @@
 // Package transcript reads the transcripts of ticks: what was said to an agent,
 // what it said, and which tools it used.
 //
-// They look the same whatever the agent's backend is, and like those that other
-// tools write: lines that are not understood are passed over or told as such,
-// and never an error.
+// Their format is the same for every backend, and like that of other tools. Lines
+// that it does not understand are skipped or reported, and never an error.
 package transcript
 
 import (

@@ -1,8 +1,8 @@
 // Package watch decides when an instance ticks, and keeps ticks of one instance
 // apart.
 //
-// Decide is a pure rule over what was looked at and what is remembered. Loop
-// looks, decides and has ticks run. Locks keep a second watcher, and a tick by
-// hand beside a watcher's, from running at the same time; the kernel releases
-// them when their holder ends, however it ends.
+// Decide is a pure rule over what was observed and what is remembered. Loop
+// observes, decides and runs ticks. Locks allow one watcher, and one tick by a
+// watcher or by hand, at a time; the operating system releases them when their
+// holder ends, however it ends.
 package watch

@@ -21,7 +21,7 @@ func (a *app) accountsCmd() *cobra.Command {
 		Short: "List the accounts of the workspace's own chat server; set or remove one",
 		Long: `List the accounts of the chat server that the workspace's keeper runs. People log in with them
 (SASL, or the server's password account:password), at its port on this machine and, where [server]
-has 'listen', from others. Programs of this user need none at its socket, which 'den ps' prints.
+has 'listen', from others. Programs of this user need no account at its socket, which 'den ps' prints.
 An account that is the 'owner' of an agent decides in the channels what the agent may do.`,
 		Example: "  den accounts\n  den accounts set bob\n  den accounts remove bob",
 		GroupID: groupAgent,
@@ -47,7 +47,7 @@ func (a *app) setAccountCmd() *cobra.Command {
 	cmd := fileFlag(&cobra.Command{
 		Use:     "set NAME",
 		Short:   "Make an account, or change its password, which is read from stdin",
-		Long:    "Make an account, or change its password. The password is read from stdin, or from a file; a terminal\nis asked for it without showing it. Who is logged in with the account is disconnected.",
+		Long:    "Make an account, or change its password. The password is read from stdin or from a file; on a terminal\nden asks for it and does not show it. Whoever is logged in with the account is disconnected.",
 		Example: "  den accounts set bob\n  den accounts set bob <password.txt",
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,7 +65,7 @@ func (a *app) setAccountCmd() *cobra.Command {
 func (a *app) removeAccountCmd() *cobra.Command {
 	var file string
 	return fileFlag(&cobra.Command{
-		Use: "remove NAME", Short: "Remove an account; who is logged in with it is disconnected", Example: "  den accounts remove bob", Args: args(1, 1),
+		Use: "remove NAME", Short: "Remove an account, and disconnect whoever is logged in with it", Example: "  den accounts remove bob", Args: args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changeAccount(cmd.Context(), file, keeper.MethodRemoveAccount, keeper.Account{Name: args[0]}, "removed")
 		},

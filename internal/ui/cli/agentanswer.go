@@ -21,7 +21,7 @@ func (a *app) agentAnswerCmd() *cobra.Command {
 		Short: "Answer what an agent asks on its screen, by one of the options",
 		Long: `Choose an option of the question that an agent asks: by its number or its text. 'den attention' lists
 the questions with their ids. The cursor of the menu is moved and seen on the option before Enter is
-pressed. If the agent asks another question by now, or none, nothing is pressed (exit 3).`,
+pressed. If the agent asks another question by then, or none, nothing is pressed (exit 3).`,
 		Example: "  den agent answer coder 3f9c0a2b7d41 1",
 		Args:    args(3, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {

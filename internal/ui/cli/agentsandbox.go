@@ -20,9 +20,9 @@ func (a *app) agentSandboxCmd() *cobra.Command {
 	return longFileFlag(&cobra.Command{
 		Use:   "sandbox NAME [PATH...]",
 		Short: "Print what an agent's sandbox holds and refused, or what it lets the agent do with files",
-		Long: `Print what holds the sandbox of an agent on this machine, what it does not hold, and what
-it refused since the agent's start. With paths, print for each whether the agent may read
-and write it, and what lets it.`,
+		Long: `Print how the sandbox of an agent is enforced on this machine, what is not enforced, and
+what was refused since the agent started. With paths, print for each whether the agent may
+read and write it, and what allows that.`,
 		Example: "  den agent sandbox coder\n  den agent sandbox coder ~/.ssh ./Makefile",
 		Args:    args(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -27,11 +27,11 @@ func (a *app) turnsCmd() *cobra.Command {
 	var most int
 	cmd := longFileFlag(&cobra.Command{
 		Use:   "turns NAME",
-		Short: "Print the conversation with an agent that den drives by its protocol",
-		Long: `Print what was said and done in the turns of an agent that den drives by its protocol
-(backend): who asked what, what the agent thought, said and used, what it asked permission
-for and how that was decided, and how each turn ended. Known kinds of secrets are hidden.
-Of an agent in a terminal den has the recording: see 'den agent peek' and 'den dashboard'.`,
+		Short: "Print the conversation with an agent that den drives by protocol",
+		Long: `Print what was said and done in the turns of an agent that den drives by protocol: who
+asked what, what the agent thought, said and used, what it asked permission for and how
+that was decided, and how each turn ended. Known kinds of secrets are hidden.
+For an agent on a screen den has the recording instead: see 'den agent peek' and 'den dashboard'.`,
 		Example: "  den agent turns coder\n  den agent turns coder -f\n  den agent turns coder --after 120 -j",
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,7 +20,7 @@ func (a *app) answerCmd() *cobra.Command {
 		Long: `Type TEXT and Enter, or press the chords, when the active cell asks something ("waiting_for",
 exit 13), and wait: until it asks again, is done, or the time is up. The result and the
 exit code are those of 'den run'. If the cell asks nothing, nothing is typed (exit 5). With
---question nothing is typed if it asks another question by now.`,
+--question nothing is typed if the cell asks another question by then.`,
 		Example: "  den answer work yes\n  den answer work --keys Down Enter -t 5m",
 		GroupID: groupCell,
 		Args:    args(1, -1),

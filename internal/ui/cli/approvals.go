@@ -45,12 +45,12 @@ func (a *app) decideCmd(option, short string) *cobra.Command {
 		},
 	}, &file)
 	cmd.Flags().StringVar(&d.Agent, "agent", "", agentThatAsks)
-	cmd.Flags().BoolVar(&d.Always, "always", false, "decide the like of it in the same way from now on")
+	cmd.Flags().BoolVar(&d.Always, "always", false, "decide requests like this one the same way from now on")
 	cmd.Flags().StringVar(&d.Why, "why", "", "the reason, for the agent and the audit log")
 	return cmd
 }
 
-const agentThatAsks = "the agent that asks, where two have the same id"
+const agentThatAsks = "the agent that asks, if two requests have the same id"
 
 func (a *app) answerQuestionCmd() *cobra.Command {
 	var file string

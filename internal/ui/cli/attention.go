@@ -26,8 +26,8 @@ func (a *app) attentionCmd() *cobra.Command {
 	cmd := a.colorFlag(longFileFlag(&cobra.Command{
 		Use:   "attention",
 		Short: "List everything that needs you, and the command that decides it",
-		Long: `List what needs a person, in all Homes and in all workspaces that have a keeper, what waits
-longest first: requests of agents for permission, questions on screens and of cells, agents that
+		Long: `List everything that needs a person, in all Homes and in all workspaces that have a keeper,
+longest waiting first: requests of agents for permission, questions on screens and of cells, agents that
 were given up (quarantined, or their circuit open), budgets that are used up, a workspace file that
 is not in force, and turns, cells and programs that are over or failed while nobody has looked.
 Each line has how long it waits, what is asked, and the command that decides it; 'den seen NAME'

@@ -28,7 +28,8 @@ line:
 
 All steps are checked before the first is sent. A wait sees only what comes after the
 last input step. The first step that fails ends the batch, unless --keep-going is given;
-what was sent is not undone. A question is no failure where an answer is the next step. One record per step is printed; on Ctrl-C, those so far.`,
+what was sent is not undone. A question is not a failure if the next step is an
+answer. One record is printed for each step; after Ctrl-C, the records so far.`,
 		Example: `  den batch work '[{"type":"ls","enter":true},{"wait":{"ready":true}},{"snapshot":{}}]'` + "\n  den batch work steps.json --keep-going",
 		GroupID: groupCell,
 		Args:    args(0, 2),

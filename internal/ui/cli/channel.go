@@ -57,7 +57,7 @@ Messages that your supervisor has for you are printed on standard error as [whis
 		switch v.use[:strings.IndexByte(v.use+" ", ' ')] {
 		case "read":
 			sub.Flags().IntVarP(&limit, "limit", "n", 0, "at most so many messages (default 50)")
-			sub.Flags().StringVar(&reader, "reader", "", "whose place in the channel is kept; each reader has its own")
+			sub.Flags().StringVar(&reader, "reader", "", "the reader whose place in the channel is kept; each has its own")
 		case "ask":
 			sub.Flags().VarP(&timeout, "timeout", "t", "how long to wait for the answer")
 		}
@@ -169,7 +169,7 @@ var channelVerbs = []channelVerb{
 		},
 	},
 	{
-		use: "who TARGET", short: "List who is in a channel, or tell of one person", example: "  den channel who '#general'", least: 1, most: 1,
+		use: "who TARGET", short: "List who is in a channel, or describe one person", example: "  den channel who '#general'", least: 1, most: 1,
 		request: func(args []string) (ipc.Request, error) { return ipc.Request{Type: ipc.Who, Target: args[0]}, nil },
 		run: func(a *app, ctx context.Context, c *ipc.Conn, r ipc.Request) error {
 			return call(a, ctx, c, r, func(w io.Writer, p ipc.People) {

@@ -39,7 +39,7 @@ func (a *app) harnessCmd() *cobra.Command {
 
 func (a *app) harnessStatusCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "status NICK", Short: "Tell what an agent does", Example: "  den harness status coder -j", Args: args(1, 1),
+		Use: "status NICK", Short: "Show what an agent does", Example: "  den harness status coder -j", Args: args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.onHarness(cmd.Context(), args[0], func(c *ipc.Conn) error {
 				return call(a, cmd.Context(), c, ipc.Request{Type: ipc.Status}, func(w io.Writer, s ipc.AgentStatus) {

@@ -151,11 +151,11 @@ func (a *app) kernelInitCmd() *cobra.Command {
 		Use:   "init NAME [URL]",
 		Short: "Make, clone or register a data repository",
 		Long: `Register an agent under NAME. With a URL its data repository is cloned; with --path an
-existing directory is registered as it is, or a new one is made there. Without, a new one is
-made in ~/.local/share/den/kernel. With --example its mind is a script: a whole tick without a
-model.
+existing directory is registered as it is, or a new one is made there. Without either, a new one
+is made in ~/.local/share/den/kernel. With --example its mind is a script, so a whole tick
+runs without a model.
 
-Of an existing git repository the URL of its remote 'origin' is recorded, or the one given: if
+For an existing git repository den records the URL of its remote 'origin', or the given URL. If
 the agent lives in a container, its commits are pushed there and nowhere else.`,
 		Example: "  den kernel init demo --example\n  den kernel init ada https://example.org/ada.git\n  den kernel init ada --path ~/ada",
 		Args:    args(1, 2),
@@ -396,12 +396,12 @@ func (a *app) kernelRunCmd(verb string) *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
 		Use: "tick NAME", Short: "Run one tick now, and wait for its end", Example: "  den kernel tick demo -j",
-		Long: "Run one tick and print how it ended. What is due anyway, such as a trigger, is answered by it.\nThe exit code is 1 if the tick did not end normally.",
+		Long: "Run one tick and print how it ended. The tick also answers what is due, such as a trigger.\nThe exit code is 1 if the tick did not end normally.",
 	}
 	if verb == "watch" {
 		cmd = &cobra.Command{
 			Use: "watch NAME", Short: "Run ticks whenever there is a reason, until it is interrupted", Example: "  den kernel watch demo",
-			Long: "Wait for wakes, triggers and notifications, and run a tick when there are some. After ticks that fail it waits, longer and\nlonger. Only one process watches an instance: with --wait a second one takes over when the first ends. 'den kernel install'\nmakes a service of it.",
+			Long: "Wait for wakes, triggers and notifications, and run a tick when there is one. After ticks that fail it waits, longer and\nlonger. Only one process watches an instance: with --wait a second one takes over when the first ends. 'den kernel install'\nmakes a service of it.",
 		}
 		cmd.Flags().BoolVar(&wait, "wait", false, "if another process watches it, wait for its end")
 	}

@@ -23,7 +23,7 @@ func (a *app) kernelLogsCmd() *cobra.Command {
 	lines, follow := 100, false
 	cmd := a.onInstance(&cobra.Command{
 		Use: "logs [NAME]", Short: "Print the end of the log, and follow it", Example: "  den kernel logs demo -n 20\n  den kernel logs demo -f",
-		Long: "Print the last lines that ticks and the watcher logged, and with -f those that come. 'den kernel replay' tells what an agent\nsaid and did. With -f -j each line is an object.",
+		Long: "Print the last lines that ticks and the watcher logged. With -f, follow new lines. 'den kernel replay' tells what an agent\nsaid and did. With -f -j each line is an object.",
 	}, 0, func(ctx context.Context, in *instance.Instance, _ []string) error {
 		if lines < 0 {
 			return fault.Errorf(fault.Usage, "-n is at least 0")

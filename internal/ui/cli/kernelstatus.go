@@ -14,7 +14,7 @@ import (
 
 func (a *app) kernelStatusCmd() *cobra.Command {
 	return a.onInstance(&cobra.Command{
-		Use: "status [NAME]", Short: "Tell what an agent does, and what it waits for", Example: "  den kernel status demo -j",
+		Use: "status [NAME]", Short: "Show what an agent does, and what it waits for", Example: "  den kernel status demo -j",
 	}, 0, func(ctx context.Context, in *instance.Instance, _ []string) error {
 		if err := a.outsideBox("it is not known what runs"); err != nil {
 			return err

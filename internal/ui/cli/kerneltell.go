@@ -117,7 +117,7 @@ func (a *app) kernelWakeCmd() *cobra.Command {
 		Use: "wake [NAME] [REASON]", Short: "Schedule a wake, list them, or cancel one",
 		Long: `Schedule a tick: once (--at), every so often (--every) or by a cron expression (--cron). Times
 without a zone are of this machine, and a time of day alone is the next one. Wakes that are due
-at the same time are one tick.`,
+at the same time share one tick.`,
 		Example: "  den kernel wake demo --at 2026-12-24T18:00 'light the tree'\n  den kernel wake demo --cron '0 9 * * 1-5' 'read the mail'\n  den kernel wake demo --list",
 	}, 1, func(ctx context.Context, in *instance.Instance, words []string) error {
 		spec.Reason = strings.Join(words, " ")

@@ -21,8 +21,8 @@ func (a *app) killCmd() *cobra.Command {
 		Long: `End a session: send its processes SIGHUP, then SIGTERM, then SIGKILL to those that are
 left, background processes included. The record and the event log stay until 'den gc'
 removes them. With --force a host that does not answer is killed too.
-Where the host was gone already and there is no cgroup, a process that cleared its
-environment cannot be found: the answer says that there may be survivors.`,
+If the host had already died and there is no cgroup, den cannot find a process that cleared
+its environment. The answer then says that there may be survivors.`,
 		Example: "  den kill work\n  den kill work --grace 10s",
 		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {

@@ -16,9 +16,9 @@ func (a *app) marksCmd() *cobra.Command {
 	cmd := a.onSession(&cobra.Command{
 		Use:   "marks [SESSION]",
 		Short: "Bring shell marks into a shell behind ssh, sudo or docker exec",
-		Long: `Make the shell that stands at its prompt now print marks, by code that is typed into it: bash,
-zsh or a POSIX shell inside the session's program. Cells are then as exact as in a local
-shell, with exit codes, until that shell ends. A cell that began it is released.`,
+		Long: `Type code into the shell that is at its prompt now, so that it prints marks. It may be bash, zsh
+or a POSIX shell inside the session's program. Cells are then as exact as in a local
+shell, with exit codes, until that shell ends. The cell that started that shell is released.`,
 		Example: "  den run work 'ssh host'; den marks work; den run work 'make test' -j",
 		GroupID: groupCell,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {

@@ -39,8 +39,8 @@ func (a *app) newCmd() *cobra.Command {
 		Long: `Start CMD (default: your shell) in its own terminal. The session lives until the program
 exits or 'den kill' ends it; it does not depend on its caller.
 
-den's flags come before CMD. One behind it is refused, unless '--' before CMD says that all
-of it belongs to the program.`,
+den's flags come before CMD. A flag of den's after CMD is refused, unless '--' stands before
+CMD: then everything after it belongs to the program.`,
 		Example: "  den new work\n  den new py --cols 100 python3 -q\n  den new build -- make -j4 test",
 		GroupID: groupSession,
 		Args:    cobra.ArbitraryArgs,

@@ -115,7 +115,7 @@ They take the place of the file's rules; those that people added with --always s
 		ValidArgsFunction: a.completeAgent,
 	}, &file)
 	cmd.Flags().StringVar(&ask.Rules, "rules", "", "the `FILE` with other rules")
-	cmd.Flags().Var(&since, "since", "only requests that are not older: days, hours, minutes or seconds, as in 30d, 12h, 90m (default: all that are kept)")
+	cmd.Flags().Var(&since, "since", "only requests at most this old: days, hours, minutes or seconds, as in 30d, 12h, 90m (default: all that are kept)")
 	return cmd
 }
 

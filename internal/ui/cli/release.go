@@ -15,8 +15,8 @@ func (a *app) releaseCmd() *cobra.Command {
 		Use:   "release [SESSION]",
 		Short: "Give up the running cell and leave its program running",
 		Long: `End the active cell without touching its program, so that the session takes code again, and
-say what runs in the foreground. For a cell that began a program which does not end: a REPL,
-ssh, an editor. Code that follows goes to that program.`,
+say what runs in the foreground. Use it for a cell that started a program which does
+not end, such as a REPL, ssh or an editor. Later code goes to that program.`,
 		Example: "  den run work 'python3 -q'; den release work; den run work 'print(1)'",
 		GroupID: groupCell,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {

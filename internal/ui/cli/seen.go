@@ -18,11 +18,11 @@ func (a *app) seenCmd() *cobra.Command {
 	var file string
 	return longFileFlag(&cobra.Command{
 		Use:   "seen NAME...",
-		Short: "Say that you have looked at sessions or agents",
-		Long: `Say that you have looked at sessions or agents: what was done or failed needs you no more.
-What asks something, and an agent that was given up, still does. To attach, to look with
-'den snapshot', 'den agent peek' or a dashboard, and to wait for an end says the same.
-A NAME is that of a session of the Home, else that of an agent of the workspace.`,
+		Short: "Mark sessions or agents as seen",
+		Long: `Mark sessions or agents as seen: what is done or failed then no longer needs you. What
+asks something, and an agent in quarantine, still does. Attaching, 'den snapshot', 'den agent
+peek', a dashboard, and waiting for an end mark them as seen, too.
+NAME is a session of the Home, or else an agent of the workspace.`,
 		Example: "  den seen work\n  den seen coder tester",
 		GroupID: groupSession,
 		Args:    args(1, -1),

@@ -93,6 +93,6 @@ const environmentHelp = `Read:
 Set inside every session:
   DEN_SESSION      the session's name
   DEN_SESSION_ID   its id
-  DEN_SESSION_MARK by this den finds processes that a killed host left
+  DEN_SESSION_MARK how den finds processes that a killed host left
   DEN_HOME         its Home
   TERM, COLORTERM, TERM_PROGRAM=den, TERM_PROGRAM_VERSION`

@@ -43,9 +43,10 @@ func (a *app) upCmd() *cobra.Command {
 starts the agents, monitors them and restarts them when they end. The command returns when
 the keeper is up or, with --wait, when all agents have come up and run. A keeper that already
 runs is kept.
-A workspace that came from elsewhere (its file is tracked by git or the like, is older than
-its place here, as an unpacked one, or belongs to another user, or it has a .den of another
-machine) shows what it would run the first time, and asks.
+When a workspace that came from elsewhere is started for the first time, den shows what it
+would run, and asks. It came from elsewhere if its file is tracked by git or the like, is older
+than its place here (as an unpacked one is) or belongs to another user, or if it has a .den of
+another machine.
 If agents of an earlier keeper run and the file would end more than half of them, it is
 refused until --yes confirms it.`,
 		Example: "  den up && den ps\n  den up --wait\n  den up --foreground\n  den up --install",

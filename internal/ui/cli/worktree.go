@@ -34,7 +34,7 @@ func (a *app) worktreeListCmd() *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List the worktrees, what is in them, and whether they may be removed",
-		Long:    "List the git worktrees of the workspace's agents, also of agents that it has no more: branch, commits that the base\ndoes not have and that only the base has, files that are not committed, and where the work is or why a prune keeps it.",
+		Long:    "List the git worktrees of the workspace's agents, including agents that are no longer in its file. Each line has the\nbranch, the commits ahead of its base and behind it, the uncommitted files, and where the work is or why a prune keeps it.",
 		Example: "  den worktree list\n  den worktree ls -j",
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,7 +57,7 @@ func (a *app) worktreePruneCmd() *cobra.Command {
 remote, with nothing uncommitted, untracked, stashed or otherwise found only there. All others
 stay, and the answer says why. Files that git ignores go with a tree. A branch that is merged
 goes, too; one that was only pushed stays, and the agent's next start goes on with it.
-There is no way to remove others with den: 'git worktree remove --force PATH' does.`,
+den removes no other worktree; 'git worktree remove --force PATH' does.`,
 		Example: "  den worktree prune --dry-run\n  den worktree prune worker-3",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			req.Agents = names

@@ -3,10 +3,10 @@
 //
 // The file is sessions/PID.json in its configuration directory. It is not
 // documented. It tells work from waiting for a decision, also after a denial
-// and after Esc, where hooks are silent. It stays behind when the process is
-// killed, so it counts only while a process with that number and start time
+// and after Esc, where hooks are silent. A killed process leaves its file
+// behind, so a file counts only while a process with its number and start time
 // lives.
 //
-// What was said is in the transcript of the session that the file names, and
-// there is the error that a turn ended in: the file calls that idle.
+// The file names the transcript of the session. The transcript has what was
+// said, and the error that ended a turn, which the file calls idle.
 package claude

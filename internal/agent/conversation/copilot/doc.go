@@ -2,8 +2,8 @@
 // that it keeps about its sessions.
 //
 // open-sessions-state.json says whether a session works, also after a denial
-// and after Esc; it says so while a decision is open, too. On a busy machine it
-// is late, so that the calls of the model in the session's events.jsonl count
-// as well. There is also what was asked and decided, and the error that a turn
-// ended in. A session belongs to the process that its inuse.PID.lock names.
+// and after Esc, but also while a decision is open. On a busy machine it is
+// late, so the package reads the calls of the model in the session's
+// events.jsonl, too. That file also has the questions, the decisions and the
+// error that ended a turn. The inuse.PID.lock of a session names its process.
 package copilot

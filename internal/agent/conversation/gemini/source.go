@@ -2,9 +2,9 @@
 // it gives its window.
 //
 // The title tells work from waiting for a decision, also after a denial, where
-// hooks are silent. It begins with a sign; the words behind it may be in
-// another language or cut. What was said is in the chat files of the directory
-// that it works in.
+// hooks are silent. It begins with a sign; the words after the sign may be in
+// another language or cut. The chat files of the working directory have what was
+// said.
 package gemini
 
 import (

@@ -45,7 +45,7 @@ func (c *Conversation) answer(ctx context.Context, s *detectedDialog) error {
 		} else if !pressed {
 			continue // from where the cursor is now
 		}
-		switch gone, err := c.awaitDialog(ctx, c.profile.pauses.DialogPatience/2, 0, func(seen *detectedDialog) bool { return seen == nil || seen.dialog != s.dialog }); {
+		switch gone, err := c.awaitDialog(ctx, c.profile.pauses.DialogPatience.Duration/2, 0, func(seen *detectedDialog) bool { return seen == nil || seen.dialog != s.dialog }); {
 		case err != nil:
 			return err
 		case gone:
@@ -70,7 +70,7 @@ func (c *Conversation) answerAlone(ctx context.Context, d *detectedDialog) error
 func (c *Conversation) awaitStanding(ctx context.Context, d *dialog) (*detectedDialog, error) {
 	var last *detectedDialog
 	since := time.Now()
-	stood, err := c.awaitDialog(ctx, c.profile.pauses.DialogPatience, 0, func(now *detectedDialog) bool {
+	stood, err := c.awaitDialog(ctx, c.profile.pauses.DialogPatience.Duration, 0, func(now *detectedDialog) bool {
 		if now == nil || now.dialog != d {
 			last = nil
 			return true
@@ -78,7 +78,7 @@ func (c *Conversation) awaitStanding(ctx context.Context, d *dialog) (*detectedD
 		if last == nil || !now.same(last) {
 			last, since = now, time.Now()
 		}
-		return time.Since(since) >= c.profile.pauses.DialogStands
+		return time.Since(since) >= c.profile.pauses.DialogStands.Duration
 	})
 	if err == nil && !stood {
 		err = c.unanswered(last, "it does not stop changing")
@@ -106,7 +106,7 @@ func (c *Conversation) choose(ctx context.Context, s *detectedDialog) (pressed b
 			return false, fmt.Errorf("answer the dialog '%s': %w", s.dialog.name, err)
 		}
 	}
-	there, err := c.awaitDialog(ctx, c.profile.pauses.DialogPatience, c.profile.pauses.CursorStands, func(now *detectedDialog) bool { return now.isOn(s) })
+	there, err := c.awaitDialog(ctx, c.profile.pauses.DialogPatience.Duration, c.profile.pauses.CursorStands.Duration, func(now *detectedDialog) bool { return now.isOn(s) })
 	if err != nil || !there && steps == 0 {
 		return false, err
 	}

@@ -269,7 +269,7 @@ func (c *Conversation) takesInput(screen string, stands time.Duration, watch *Re
 	switch {
 	case prompt != "" && c.profile.takesTyping(screen, prompt):
 		return true
-	case c.hints.CodingAgent && prompt == "" && !blank(screen) && stands >= c.profile.pauses.BusyMoves:
+	case c.hints.CodingAgent && prompt == "" && !blank(screen) && stands >= c.profile.pauses.BusyMoves.Duration:
 		return true
 	case watch.blind() && prompt == "":
 		return stands >= noneKnows // nobody can know, and nothing says when

@@ -11,7 +11,7 @@ import (
 
 	"den/internal/agent/conversation"
 
-	"github.com/BurntSushi/toml"
+	"github.com/pelletier/go-toml/v2"
 )
 
 //go:embed vendors/*.toml
@@ -56,11 +56,19 @@ type dialogWords struct {
 
 // pauses are how long things stand on a screen before they are believed.
 type pauses struct {
-	DialogStands   time.Duration `toml:"dialog_stands"`
-	CursorStands   time.Duration `toml:"cursor_stands"`
-	DialogPatience time.Duration `toml:"dialog_patience"`
-	PromptStands   time.Duration `toml:"prompt_stands"`
-	BusyMoves      time.Duration `toml:"busy_moves"`
+	DialogStands   pause `toml:"dialog_stands"`
+	CursorStands   pause `toml:"cursor_stands"`
+	DialogPatience pause `toml:"dialog_patience"`
+	PromptStands   pause `toml:"prompt_stands"`
+	BusyMoves      pause `toml:"busy_moves"`
+}
+
+// A pause is a duration that a file has as text: "300ms".
+type pause struct{ time.Duration }
+
+func (p *pause) UnmarshalText(text []byte) (err error) {
+	p.Duration, err = time.ParseDuration(string(text))
+	return err
 }
 
 // A profile is what den knows of the screens of one vendor, or of all.
@@ -94,9 +102,12 @@ var profiles = sync.OnceValue(func() map[string]*profile {
 	for _, e := range entries {
 		name := strings.TrimSuffix(e.Name(), ".toml")
 		f := &vendorFile{}
-		meta, err := toml.DecodeFS(vendorFiles, "vendors/"+e.Name(), f)
-		if err != nil || len(meta.Undecoded()) > 0 {
-			panic(fmt.Sprintf("%s: %v, %v", e.Name(), err, meta.Undecoded())) // a test reads all
+		file, err := vendorFiles.Open("vendors/" + e.Name())
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		if err := toml.NewDecoder(file).DisallowUnknownFields().Decode(f); err != nil {
+			panic(fmt.Sprintf("%s: %v", e.Name(), err)) // a test reads all
 		}
 		if files[name] = f; name != "common" {
 			names = append(names, name)

@@ -191,7 +191,7 @@ func (c *Conversation) menuOn(screen string, s seen, option string) (*menu, int,
 
 // awaitCursor waits until the cursor stands on an option of the question.
 func (c *Conversation) awaitCursor(ctx context.Context, s seen, option string, target int) error {
-	limited, cancel := context.WithTimeout(ctx, c.profile.pauses.DialogPatience)
+	limited, cancel := context.WithTimeout(ctx, c.profile.pauses.DialogPatience.Duration)
 	defer cancel()
 	var since time.Time
 	err := poll.Until(limited, func() (bool, error) {
@@ -204,7 +204,7 @@ func (c *Conversation) awaitCursor(ctx context.Context, s seen, option string, t
 		} else if since.IsZero() {
 			since = time.Now()
 		}
-		return !since.IsZero() && time.Since(since) >= c.profile.pauses.CursorStands, nil
+		return !since.IsZero() && time.Since(since) >= c.profile.pauses.CursorStands.Duration, nil
 	})
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return fault.Errorf(fault.Waiting, "the cursor was not seen on option '%s': Enter was not pressed", option)

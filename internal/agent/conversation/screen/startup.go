@@ -135,7 +135,7 @@ func (c *Conversation) AwaitReady(ctx context.Context) (string, Outcome, error) 
 		}
 		if prompt != "" && c.profile.takesTyping(screen, prompt) {
 			// Programs that ask draw their prompt first and the question over it.
-			return !c.hints.CodingAgent || still.since(screen) >= c.profile.pauses.PromptStands, nil
+			return !c.hints.CodingAgent || still.since(screen) >= c.profile.pauses.PromptStands.Duration, nil
 		}
 		if !watch.Ready() {
 			waits = time.Time{}

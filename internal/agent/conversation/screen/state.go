@@ -82,7 +82,7 @@ func (c *Conversation) screenState(ctx context.Context) (conversation.State, err
 	if s.Activity == conversation.Ready {
 		// Some show nothing of their work but its output.
 		at, err := c.provider.GetLastActivity(ctx, c.session)
-		if err == nil && c.clock().Sub(at) < c.profile.pauses.BusyMoves {
+		if err == nil && c.clock().Sub(at) < c.profile.pauses.BusyMoves.Duration {
 			s.Activity, s.Why = conversation.Busy, "it writes to its screen"
 		}
 	}

@@ -88,7 +88,7 @@ func (t *stateTeller) mustStand(s seen) time.Duration {
 	case !s.whole():
 		return wholePatience
 	case s.partial || s.Source == screenSource:
-		return t.talk.profile.pauses.DialogStands
+		return t.talk.profile.pauses.DialogStands.Duration
 	}
 	return 0
 }

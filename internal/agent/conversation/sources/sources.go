@@ -1,5 +1,6 @@
-// Package sources knows, for each coding agent that den has a preset for, the
-// truest source of its state and what must be added to its start for that.
+// Package sources chooses, for each coding agent that den has a preset for, the
+// most reliable source of its activity, and adds what the source needs to the
+// agent's command line.
 //
 // It links HTTP: only the keeper may import it.
 package sources

@@ -1,6 +1,6 @@
-// Package watch is what state sources share: it reads a state again when
+// Package watch has what state sources share. It reads a state again when
 // something happens, or keeps a connection to a server that pushes it, and
-// tells when the state has changed.
+// reports changes.
 package watch
 
 import (

@@ -1,5 +1,5 @@
 // Package harnessmain is the main function of 'dend harness', the program of the
-// session of an agent that den drives by a protocol.
+// session of an agent that den drives by protocol.
 package harnessmain
 
 import (

@@ -84,8 +84,7 @@ type Client struct {
 	told    int        // the whispers up to this one were sent to it
 }
 
-// IsAway reports whether the client is no process of this machine, but one of where
-// the agent lives.
+// IsAway reports whether the client runs on the agent's machine.
 func (c *Client) IsAway() bool { return c.away }
 
 func (s *Server) serve(ctx context.Context, conn *net.UnixConn) {

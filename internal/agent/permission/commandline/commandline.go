@@ -1,9 +1,9 @@
 // Package commandline tells which commands a line of shell would run.
 //
-// It errs on one side only: what it cannot know for certain it reports as a
-// problem or as a dynamic word, so that no rule can take a line for harmless
-// that is not. Known is what bash, dash and zsh read alike, and that is a small
-// grammar (grammar.go): what is not listed there is a problem.
+// It errs on one side only: it reports whatever it cannot know for certain as a
+// problem or as a dynamic word, so that no rule takes a harmful line for
+// harmless. It knows what bash, dash and zsh read alike, which is a small grammar
+// (grammar.go); everything else is a problem.
 package commandline
 
 import (

@@ -1,8 +1,8 @@
-// Package jsonrpc is the client's end of JSON-RPC with an agent that also asks
-// by itself.
+// Package jsonrpc is the client's end of JSON-RPC with an agent that also sends
+// requests.
 //
-// It takes messages of any shape: an answer that cannot be read must not become
-// a question that nobody answers.
+// It takes messages of any shape, so that it never mistakes an answer that it
+// cannot read for a request.
 package jsonrpc
 
 import (

@@ -1,5 +1,6 @@
-// Package script drives any program as a mind: one process a turn, the prompt
-// on its standard input, the answer on its standard output.
+// Package script drives any program as an agent: it starts one process for each
+// turn, writes the prompt to its standard input and reads the answer from its
+// standard output.
 package script
 
 import (

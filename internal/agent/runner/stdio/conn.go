@@ -1,8 +1,7 @@
 // Package stdio is a connection of JSON messages over an agent's pipes.
 //
-// No line is too long for it up to a bound, lines that are no JSON are logged
-// and skipped, and stderr is always read: nothing that an agent prints wedges
-// it or its reader.
+// It takes lines up to a bound, logs and skips lines that are not JSON, and
+// always reads stderr, so nothing that an agent prints blocks it or its reader.
 package stdio
 
 import (

@@ -1,5 +1,5 @@
-// Package vendors knows, for each coding agent whose program has hooks, how den's
-// hook is handed to it and what the hook is told.
+// Package vendors configures den's hook in each coding agent that has hooks, and
+// reads what the agent tells the hook.
 package vendors
 
 import (

@@ -1,11 +1,10 @@
-// Package boxed is the place of agents whose harness runs on this machine and
-// whose own processes run in a container.
+// Package boxed runs sessions of two parts: a harness on this machine, and a box,
+// which is the container of the agent's own processes.
 //
-// Such a session has two parts of one name. One is the harness: people see it,
-// attach to it and type into it. The other is its box, a container in which the
-// harness has commands run. A session runs while both do. A box outlives a
-// harness that ended by itself, with all files that the agent has made in it;
-// it ends when the session is stopped.
+// Both parts have the session's name. People see the harness, attach to it and
+// type into it; the harness runs commands in the box. A session runs while both
+// parts do. A box outlives a harness that ended by itself, with all files that
+// the agent has made in it, and ends when the session is stopped.
 package boxed
 
 import (

@@ -1,4 +1,4 @@
-// Package children reaps detached processes that end before their starter does.
+// Package children reaps detached child processes that end before this process.
 package children
 
 import (

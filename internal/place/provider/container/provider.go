@@ -176,7 +176,7 @@ func DecodeSpec(a *workspace.Agent) (Spec, workspace.Problems) {
 	}
 	switch inContainer := a.SessionProvider == Kind; {
 	case inContainer && s.Image == "" && s.Context == "":
-		problems = append(problems, a.Problem("session_provider", "agent '%s' lives in a container: [agents.container] needs an 'image' or a 'context'", a.Name))
+		problems = append(problems, a.Problem("runs_in", "agent '%s' lives in a container: [agents.container] needs an 'image' or a 'context'", a.Name))
 	case s.Image != "" && s.Context != "":
 		problems = append(problems, t.Problem("context", "agent '%s': 'image' and 'context' exclude each other", a.Name))
 	}

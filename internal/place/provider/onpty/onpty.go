@@ -1,6 +1,5 @@
-// Package onpty runs a program that needs a terminal for a person who is
-// reached through streams: it gives the program a terminal of its own and
-// passes bytes and sizes on.
+// Package onpty runs a program on a terminal of its own and copies bytes and sizes
+// between that terminal and a person's streams.
 package onpty
 
 import (

@@ -1,4 +1,4 @@
-// Package procname finds the names under which a process may be known.
+// Package procname lists the names by which a process may be known.
 package procname
 
 import (

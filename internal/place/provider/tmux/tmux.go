@@ -1,16 +1,16 @@
 // Package tmux runs agents' sessions in a tmux server of den's own.
 //
-// One server a workspace, on the socket that Options names. Nothing but the
-// server remembers: a session's name, owner, directory and metadata are user
-// options of its tmux session, so any process that opens the same socket with
-// the same owner finds all of it, and it goes with the session. Sessions are
-// known by their owner tag, never by how they are named; what others run on
-// the server is not touched.
+// Each workspace has one server, on the socket that Options names. Only the server
+// keeps state: a session's name, owner, directory and metadata are user options of
+// its tmux session. So any process that opens the same socket with the same owner
+// finds them, and they end with the session. The owner tag identifies a session,
+// never its name; other sessions on the server are not touched.
 //
-// Questions go through one tmux client in control mode that is kept open: a
-// line and its answer, no process each, and no limit on the line's length. It
-// is started when it is first needed, and again when it was lost. "No server"
-// is known from the socket itself, so it is never taken for "could not ask".
+// The package asks through one tmux client in control mode, which it keeps open:
+// a question is one line of any length and needs no process. It starts the client
+// when it first needs it, and again after the client was lost. The socket itself
+// tells whether there is a server, so "no server" is never mistaken for "could not
+// ask".
 //
 // A session is one tmux session whose command keeps its pane when it ends
 // (remain-on-exit): the screen and the exit status stay until Stop.

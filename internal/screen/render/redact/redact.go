@@ -1,5 +1,5 @@
-// Package redact finds what must not be shown: a caller's own patterns, and
-// the tokens that everybody knows.
+// Package redact finds text that must not be shown: matches of a caller's
+// patterns, and tokens of well-known formats.
 package redact
 
 import (

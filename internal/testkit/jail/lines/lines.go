@@ -1,5 +1,4 @@
-// Package lines writes lines of shell at random, for tests of what den takes
-// them for.
+// Package lines writes random lines of shell, for tests of how den reads them.
 package lines
 
 import (

@@ -1,10 +1,10 @@
 // Package idle reports whether the program on a terminal that another process
 // holds waits for its user.
 //
-// It asks the kernel as den's own hosts do. That needs the terminal's master,
-// which the holder, a tmux server, has: its descriptor is duplicated for one
-// probe. If this process may not inspect the holder, the result is
-// fault.Unsupported, and the caller must rely on the screen.
+// It asks the operating system's kernel, as den's own hosts do. For that it needs
+// the terminal's master, which the tmux server holds: it duplicates the server's
+// descriptor for one probe. If this process may not inspect the server, the result
+// is fault.Unsupported, and the caller must rely on the screen.
 package idle
 
 import (
