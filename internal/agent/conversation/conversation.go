@@ -9,6 +9,9 @@ package conversation
 import (
 	"cmp"
 	"context"
+	"errors"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -169,4 +172,117 @@ type Usage struct {
 	InputTokens  int64
 	OutputTokens int64
 	CostUSD      float64 // 0 where it is not known
+}
+
+// ErrAgentEnded is the cause of a context that ends because the agent was ended
+// on purpose: what is being typed at it is not typed to its end.
+var ErrAgentEnded = errors.New("the agent was ended")
+
+// A Source tells what a coding agent does from something truer than its
+// screen: a state file, a socket, an event stream, a window title.
+type Source interface {
+	// Name says what is read, for 'den agent explain'.
+	Name() string
+	// State returns what the agent does now. An Activity of Unknown means
+	// that the source has nothing to say at the moment, as during the dialogs
+	// of a start: then the screen decides.
+	State(ctx context.Context) (State, error)
+	// Changes returns a channel that receives after the state may have
+	// changed. A slow receiver misses none: tokens are merged. It is closed
+	// when the source has ended.
+	Changes() <-chan struct{}
+	// Close lets go of the source and waits for its goroutines.
+	Close() error
+}
+
+// A Sender is a Source that can also hand a message over, without typing.
+type Sender interface {
+	Send(ctx context.Context, m Message) (Receipt, error)
+}
+
+// A Mailbox is a Sender that keeps messages for the agent: it takes them
+// whatever the agent does, and the agent gets them in order.
+type Mailbox interface {
+	Sender
+	KeepsMessages()
+}
+
+// A Confirmer is a Sender that can also tell later what became of a message.
+type Confirmer interface {
+	// Confirm returns the receipt of a message that the agent has. found is
+	// false where it does not have it, or does not show it yet.
+	Confirm(ctx context.Context, id string) (r Receipt, found bool, err error)
+}
+
+// An Answerer is a Source that can also decide a question, without typing.
+type Answerer interface {
+	Answer(ctx context.Context, question, option string) error
+}
+
+// sourceNames are what is read of each coding agent whose state has a source
+// of its own, by the name of its preset.
+var sourceNames = map[string]string{
+	"claude":   "claude session file",
+	"codex":    "codex app server",
+	"copilot":  "copilot session files",
+	"gemini":   "gemini window title",
+	Harness:    "harness",
+	"opencode": "opencode server",
+}
+
+// Harness is the name under which agents are known that a harness drives.
+const Harness = "harness"
+
+// SourceName says what the state of a preset's agent is read from before its
+// screen, "" for nothing.
+func SourceName(vendor string) string { return sourceNames[vendor] }
+
+// Asked is a message whose answer is looked for.
+type Asked struct {
+	Message
+	// Handed is when den began to hand it over: what the agent got before
+	// that is another message, whatever its text.
+	Handed time.Time
+}
+
+// Is reports whether a text that the agent got at a time is the message. White
+// space does not count: agents change it.
+func (a Asked) Is(text string, at time.Time) bool {
+	return !at.Before(a.Handed.Truncate(time.Millisecond)) && slices.Equal(strings.Fields(a.Text), strings.Fields(text))
+}
+
+// Reply is what an agent said to a message.
+type Reply struct {
+	Text string
+	// Ended says that the turn is over; else more may come.
+	Ended     bool
+	Cancelled bool   // somebody ended the turn
+	Failure   string // why the turn failed, "" where it did not
+
+	Duration time.Duration // of the turn, 0 where it is not known
+	Usage    Usage         // zero where it is not known
+	Tools    []ToolUse     // that the agent used, in order; nil where that is not known
+
+	Source    string // what it was read from: "claude transcript", "screen"
+	Certainty Certainty
+}
+
+// Certainty is how surely a reply is the one to the message. The values are
+// sent: add, never rename.
+type Certainty string
+
+// The degrees of certainty, from the highest.
+const (
+	Exact   Certainty = "exact"   // the agent's own record ties it to the message's id
+	Matched Certainty = "matched" // the agent's own record has the message by its text, and the reply behind it
+	Likely  Certainty = "likely"  // it stands behind the message, and may hold more or less than the reply
+	Unsure  Certainty = "unsure"  // likely, and whether the turn was over is not known
+)
+
+// A Replier is a Source that can also tell what the agent said to a message,
+// from the record that the agent keeps.
+type Replier interface {
+	// ReplyTo returns what the agent has said to a message so far. A message
+	// that the record does not have, or not yet, is fault.NotFound.
+	ReplyTo(ctx context.Context, m Asked) (Reply, error)
 }
