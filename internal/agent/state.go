@@ -47,16 +47,12 @@ func (m *Managed) Held(ctx context.Context) (string, error) {
 			return "somebody is attached", nil
 		}
 	}
-	asks, err := m.talk.Asks(ctx)
+	asks, err := m.screen.Asks(ctx)
 	if err != nil || !asks {
 		return "", err
 	}
 	return "it asks for a decision", nil
 }
-
-// Ready reports whether the agent waits for input now; false where that
-// cannot be known.
-func (m *Managed) Ready(ctx context.Context) bool { return m.talk.Ready(ctx) }
 
 // Activity is when it last wrote something.
 func (m *Managed) Activity(ctx context.Context) (time.Time, error) {

@@ -322,3 +322,10 @@ func decodeRoute(s string) Route {
 	}
 	return r
 }
+
+// Nudges returns what the harness with a state directory has in its queue of the
+// messages that nobody waits for. It may run, or not.
+func Nudges(stateDir string) ([]outbox.Message, error) {
+	all, err := outbox.Read(runner.QueueDir(stateDir))
+	return slices.DeleteFunc(all, func(m outbox.Message) bool { return decodeRoute(m.Route).Kind != RouteNudge }), err
+}

@@ -7,13 +7,6 @@ import (
 	"den/internal/base/fault"
 )
 
-var _ conversation.Conversation = (*Runner)(nil)
-
-// Send queues a message.
-func (r *Runner) Send(_ context.Context, m conversation.Message) (conversation.Receipt, error) {
-	return r.SendPrompt(Prompt{ID: m.ID, Text: m.Text})
-}
-
 // Confirm tells what became of a message.
 func (r *Runner) Confirm(_ context.Context, id string) (receipt conversation.Receipt, found bool, err error) {
 	m, err := r.queue.Get(id)
@@ -49,40 +42,42 @@ func (r *Runner) stateLocked() conversation.State {
 	return s
 }
 
-// Answer decides the open question.
-func (r *Runner) Answer(ctx context.Context, question, option string) error {
-	if r.config.Answer == nil {
-		return fault.Errorf(fault.NotFound, "no question '%s'", question)
+// Follow calls tell now and whenever the state may have changed, until the
+// context ends or tell fails. Changes that come meanwhile are told as one.
+func (r *Runner) Follow(ctx context.Context, tell func() error) error {
+	for {
+		r.mu.Lock()
+		if r.changed == nil {
+			r.changed = make(chan struct{})
+		}
+		changed := r.changed
+		r.mu.Unlock()
+		if err := tell(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
 	}
-	return r.config.Answer(ctx, question, option)
 }
 
-// Events calls each with what happened, and then with what happens.
-func (r *Runner) Events(ctx context.Context, after uint64, each func(conversation.Event) error) error {
-	return r.ring.Follow(ctx, after, each)
-}
-
-func (r *Runner) tell(e conversation.Event) {
-	e.At = r.config.Clock()
-	r.ring.Add(e)
-}
-
+// tellState has those who follow the state look at it.
 func (r *Runner) tellState() {
 	r.mu.Lock()
-	s := r.stateLocked()
-	r.mu.Unlock()
-	r.tell(conversation.Event{Kind: conversation.StateChanged, State: &s})
+	defer r.mu.Unlock()
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
 }
 
-func (r *Runner) tellMessage(p Prompt, m *Message) {
+// noteTools keeps which tools a message of the agent uses.
+func (r *Runner) noteTools(p Prompt, m *Message) {
 	for _, b := range m.Content {
-		switch b.Type {
-		case BlockText:
-			r.tell(conversation.Event{Kind: conversation.Said, Turn: p.ID, Text: b.Text})
-		case BlockToolUse:
-			use := &conversation.ToolUse{Name: b.Name, Input: string(b.Input)}
-			r.tools.add(p.ID, use)
-			r.tell(conversation.Event{Kind: conversation.ToolUsed, Turn: p.ID, Tool: use})
+		if b.Type == BlockToolUse {
+			r.tools.add(p.ID, &conversation.ToolUse{Name: b.Name, Input: string(b.Input)})
 		}
 	}
 }

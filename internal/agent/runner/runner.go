@@ -31,9 +31,7 @@ type Config struct {
 	Grace time.Duration
 	// Gate is asked before each turn: a reason keeps it from beginning, until
 	// the time if that is not zero. Or nil.
-	Gate func() (why string, until time.Time)
-	// Answer decides an open question; see SetQuestion.
-	Answer  func(ctx context.Context, question, option string) error
+	Gate    func() (why string, until time.Time)
 	Breaker Breaker // zero means DefaultBreaker
 	Clock   func() time.Time
 }
@@ -73,7 +71,6 @@ type Outcome struct {
 type Runner struct {
 	config   Config
 	queue    *outbox.Queue
-	ring     *conversation.Ring
 	tools    toolLog
 	activity *activity
 	wake     chan struct{} // room for one token: something changed that the loop waits for
@@ -90,7 +87,8 @@ type Runner struct {
 	holdWhy  string   // why no turn begins, or ""
 	hold     time.Time
 	breaker  Breaker
-	tries    int // to open a session, since the last that succeeded
+	tries    int           // to open a session, since the last that succeeded
+	changed  chan struct{} // closed, and nil, when the state changes; nil while nobody follows it
 }
 
 // New reads what an earlier Runner left in the directory. It starts nothing.
@@ -114,12 +112,12 @@ func New(c Config) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	queue, err := outbox.Open(filepath.Join(c.Dir, "queue"))
+	queue, err := outbox.Open(QueueDir(c.Dir))
 	if err != nil {
 		return nil, err
 	}
 	r := &Runner{
-		config: c, queue: queue, ring: conversation.NewRing(), activity: &activity{clock: c.Clock},
+		config: c, queue: queue, activity: &activity{clock: c.Clock},
 		wake: make(chan struct{}, 1), state: s, breaker: c.Breaker,
 	}
 	for _, damaged := range queue.Damaged() {
@@ -127,6 +125,9 @@ func New(c Config) (*Runner, error) {
 	}
 	return r, nil
 }
+
+// QueueDir is where a Runner with a directory keeps its messages.
+func QueueDir(dir string) string { return filepath.Join(dir, "queue") }
 
 // Start opens a session, or resumes the last one, and begins with what is
 // queued. initial, if not empty, is queued as the first message. An agent that

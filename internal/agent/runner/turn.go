@@ -129,8 +129,7 @@ func (r *Runner) finish(m outbox.Message, o Outcome) {
 		r.breaker.Succeed()
 		r.mu.Unlock()
 	}
-	usage := conversation.Usage{InputTokens: o.Result.Usage.InputTokens, OutputTokens: o.Result.Usage.OutputTokens, CostUSD: o.Result.Usage.CostUSD}
-	r.tell(conversation.Event{Kind: conversation.TurnEnded, Turn: m.ID, Text: answer, Usage: &usage})
+	r.tellState() // before those who wait for the answer have it
 	r.config.Listener.TurnEnded(promptOf(m), o)
 	r.tellState()
 }
@@ -293,12 +292,9 @@ func (r *Runner) happened(session Session, t *openTurn, e Event) {
 			}
 		}
 	case Spoke:
-		r.tellMessage(p, e.Message)
+		r.noteTools(p, e.Message)
 	case Used:
 		t.used = *e.Usage
-		r.tell(conversation.Event{Kind: conversation.UsageReported, Turn: p.ID, Usage: &conversation.Usage{
-			InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, CostUSD: e.Usage.CostUSD,
-		}})
 	}
 	r.config.Listener.Happened(p, e)
 }
@@ -314,11 +310,6 @@ func (r *Runner) accepted(p Prompt, session string) {
 	})
 	if err != nil {
 		r.config.Options.Log("note that a message was taken: " + err.Error())
-		return
-	}
-	if m, err = r.queue.Get(p.ID); err == nil {
-		receipt := m.Receipt()
-		r.tell(conversation.Event{Kind: conversation.MessageMoved, Turn: p.ID, Receipt: &receipt})
 	}
 }
 

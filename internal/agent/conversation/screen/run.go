@@ -160,7 +160,6 @@ func (c *Conversation) keepState(s conversation.State) {
 }
 
 func (c *Conversation) stateChanged(last, now seen) error {
-	c.events.Add(conversation.Event{Kind: conversation.StateChanged, At: c.clock(), State: &now.State})
 	if c.onState != nil {
 		c.onState(now.State)
 	}
@@ -168,12 +167,6 @@ func (c *Conversation) stateChanged(last, now seen) error {
 		return c.queue.Answered()
 	}
 	return nil
-}
-
-// Events calls each with what happened after a sequence number, as far back as
-// it is kept, and then with what happens. States are seen while Run runs.
-func (c *Conversation) Events(ctx context.Context, after uint64, each func(conversation.Event) error) error {
-	return c.events.Follow(ctx, after, each)
 }
 
 const (
@@ -222,7 +215,7 @@ func (w *lateWatch) answerDialog(ctx context.Context) error {
 		w.ticker.Stop()
 		return nil
 	}
-	if c.starting(ctx) || !c.queue.TryClaim() {
+	if c.IsStarting(ctx) || !c.queue.TryClaim() {
 		return nil // the start looks, or whoever sends does
 	}
 	defer c.queue.Release()
