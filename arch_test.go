@@ -251,7 +251,7 @@ var allowed = map[string][]string{
 	"internal/agent/conversation/gemini":  {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
 	"internal/agent/conversation/protocol": {
 		"internal/base/fault", "internal/base/ident", "internal/base/poll",
-		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/harness/ipc",
+		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/watch", "internal/agent/harness/ipc",
 	},
 	"internal/agent/conversation/opencode": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
 	"internal/agent/conversation/outbox":   {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/agent/conversation"},

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"den/internal/agent/conversation"
-	"den/internal/agent/conversation/screen"
 	"den/internal/base/fault"
 	"den/internal/base/ident"
 	"den/internal/place/provider"
@@ -89,9 +88,9 @@ func (m *Managed) steps(slot Slot) []startStep {
 		create = m.createConfined()
 	}
 	return append(append(files, create...),
-		startStep{StepDialogs, talking(m.screen.FirstDialogs)},
-		startStep{StepReady, talking(m.screen.AwaitReady)},
-		startStep{StepDialogs2, talking(m.screen.LastDialogs)},
+		startStep{StepDialogs, m.screen.FirstDialogs},
+		startStep{StepReady, m.screen.AwaitReady},
+		startStep{StepDialogs2, m.screen.LastDialogs},
 		startStep{StepAlive, m.alive},
 		startStep{StepSetup, m.setup},
 		startStep{StepScript, m.script},
@@ -118,14 +117,6 @@ func (m *Managed) step(ctx context.Context, name string, run stepFunc) (Step, er
 		}
 	}
 	return Step{Name: name, Outcome: outcome, Duration: m.clock().Sub(began), Output: output}, err
-}
-
-// talking makes a step of a part of the conversation.
-func talking(part func(context.Context) (string, screen.Outcome, error)) stepFunc {
-	return func(ctx context.Context) (string, Outcome, error) {
-		output, outcome, err := part(ctx)
-		return output, Outcome(outcome), err
-	}
 }
 
 func (m *Managed) record(steps []Step) {

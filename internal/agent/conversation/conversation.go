@@ -45,12 +45,12 @@ func (p Progress) Final() bool {
 
 // Receipt is a claim about a message, with its evidence.
 type Receipt struct {
-	ID       string
-	Progress Progress
+	ID       string   `json:"message_id"`
+	Progress Progress `json:"progress"`
 	// Evidence says what shows it, for people: "the composer showed it whole
 	// and then emptied", "turn/started has it". Empty for Queued.
-	Evidence string
-	At       time.Time
+	Evidence string    `json:"evidence,omitempty"`
+	At       time.Time `json:"at"`
 }
 
 // Activity is what an agent does. The values are stored and sent: add, never

@@ -125,20 +125,14 @@ func (h *Harness) shutdown(context.Context, ipc.Request, *ipc.Client) (any, erro
 	return struct{}{}, nil
 }
 
-func takenOf(r conversation.Receipt) ipc.Taken {
-	return ipc.Taken{ID: r.ID, Progress: string(r.Progress), Evidence: r.Evidence, At: r.At, Found: true}
-}
-
 func (h *Harness) takePrompt(_ context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
 	receipt, err := h.runner.SendPrompt(runner.Prompt{ID: r.MessageID, Text: r.Message, Route: Route{Kind: RouteNudge}.encode()})
-	return takenOf(receipt), err
+	return ipc.Taken{Receipt: receipt, Found: true}, err
 }
 
 func (h *Harness) confirm(ctx context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
 	receipt, found, err := h.runner.Confirm(ctx, r.MessageID)
-	taken := takenOf(receipt)
-	taken.Found = found
-	return taken, err
+	return ipc.Taken{Receipt: receipt, Found: found}, err
 }
 
 // maxDepth bounds how long a chain of agents that ask each other may be.

@@ -3,7 +3,6 @@ package runner
 import (
 	"testing"
 	"time"
-
 )
 
 // The rows are steps in time: what happens, and whether the breaker is open

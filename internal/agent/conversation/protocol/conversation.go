@@ -108,7 +108,7 @@ func (c *Conversation) Deliver(ctx context.Context, id string) (outbox.Message, 
 	}
 	var r ipc.Taken
 	if err := c.call(ctx, ipc.Request{Type: ipc.Confirm, MessageID: id}, &r); err != nil {
-		r = ipc.Taken{ID: id, Progress: string(conversation.Queued)} // it has it, and cannot say more now
+		r.ID, r.Progress = id, conversation.Queued // it has it, and cannot say more now
 	}
 	return messageOf(r, ""), nil
 }
@@ -179,7 +179,7 @@ func (c *Conversation) give(ctx context.Context, m conversation.Message) (outbox
 // messageOf makes the harness's word one for the keeper's callers: what waits in
 // the harness's queue has left this one.
 func messageOf(r ipc.Taken, text string) outbox.Message {
-	return asSent(outbox.Message{ID: r.ID, Text: text, Status: conversation.Progress(r.Progress), Reason: r.Evidence, Attempts: 1, Updated: r.At})
+	return asSent(outbox.Message{ID: r.ID, Text: text, Status: r.Progress, Reason: r.Evidence, Attempts: 1, Updated: r.At})
 }
 
 func asSent(m outbox.Message) outbox.Message {

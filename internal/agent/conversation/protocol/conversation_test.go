@@ -84,7 +84,7 @@ func (w *world) serve(state <-chan ipc.AgentStatus) {
 				}
 			}
 		}
-		return ipc.Taken{ID: m.ID, Progress: string(m.Status), Evidence: m.Reason, At: m.Updated, Found: err == nil}, nil, err
+		return ipc.Taken{Receipt: m.Receipt(), Found: err == nil}, nil, err
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

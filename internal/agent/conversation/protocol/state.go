@@ -3,51 +3,38 @@ package protocol
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"log"
-	"sync"
 	"time"
 
 	"den/internal/agent/conversation"
+	"den/internal/agent/conversation/watch"
 	"den/internal/agent/harness/ipc"
 	"den/internal/base/fault"
 )
 
-const (
-	// lookPause is how often the session is looked at while nothing is told.
-	lookPause = time.Second
-	// The pauses before a harness is followed again.
-	firstPause = 50 * time.Millisecond
-	lastPause  = 2 * time.Second
-)
-
-// told is the harness's last word, or why there is none.
-type told struct {
-	state conversation.State
-	err   error
-}
+// lookPause is how often the session is looked at while nothing is told.
+const lookPause = time.Second
 
 // State is what the agent does: what its harness says, else what is known of
 // the session in which that runs.
 func (c *Conversation) State(ctx context.Context) (conversation.State, error) {
 	var s ipc.AgentStatus
-	err := c.call(ctx, ipc.Request{Type: ipc.Status}, &s)
-	if err != nil {
-		err = fmt.Errorf("its server does not answer: %w", err)
+	if err := c.call(ctx, ipc.Request{Type: ipc.Status}, &s); err != nil {
+		return c.stateBy(ctx, conversation.State{Activity: conversation.Unknown, Why: "its server does not answer: " + err.Error()})
 	}
-	return c.stateBy(ctx, told{stateOf(s), err})
+	return c.stateBy(ctx, stateOf(s))
 }
 
-func (c *Conversation) stateBy(ctx context.Context, t told) (conversation.State, error) {
-	starting := c.session.IsStarting(ctx)
-	if t.err == nil && !starting {
-		return t.state, nil
+// stateBy is the agent's state where told is the harness's last word: Unknown
+// for none.
+func (c *Conversation) stateBy(ctx context.Context, told conversation.State) (conversation.State, error) {
+	if told.Activity != conversation.Unknown && !c.session.IsStarting(ctx) {
+		return told, nil
 	}
 	s, err := c.session.State(ctx)
-	if t.err != nil && s.Activity != conversation.Gone && s.Activity != conversation.Starting {
-		s.Fallback = Name + ": " + t.err.Error()
+	if told.Activity == conversation.Unknown && s.Activity != conversation.Gone && s.Activity != conversation.Starting {
+		s.Fallback = Name + ": " + told.Why
 	}
 	return s, err
 }
@@ -79,13 +66,10 @@ func stateOf(t ipc.AgentStatus) conversation.State {
 // agent's state, until the context ends.
 func (c *Conversation) Run(ctx context.Context) error {
 	c.recall()
-	ctx, stop := context.WithCancel(ctx)
-	var following sync.WaitGroup
-	defer following.Wait()
-	defer stop()
-	words := make(chan told) // taken by the loop below, or nobody waits for it any more
-	following.Go(func() { c.follow(ctx, words) })
-	last := told{err: errors.New("its server has not answered yet")}
+	var stream *watch.Stream
+	stream = watch.NewStream(watch.StreamOptions{Name: Name, Follow: func(ctx context.Context) error { return c.listen(ctx, stream.Set) }})
+	stream.Start()
+	defer stream.Close() // it has no error
 	tick := time.NewTicker(lookPause)
 	defer tick.Stop()
 	for {
@@ -95,12 +79,15 @@ func (c *Conversation) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case last = <-words:
+		case <-stream.Changes():
 		case <-tick.C:
 		case <-c.queue.Added():
 			continue
 		}
-		now, err := c.stateBy(ctx, last)
+		now, err := stream.State(ctx)
+		if err == nil {
+			now, err = c.stateBy(ctx, now)
+		}
 		if err != nil || ctx.Err() != nil {
 			continue // nobody could be asked: the next look may tell
 		}
@@ -113,31 +100,8 @@ func (c *Conversation) Run(ctx context.Context) error {
 	}
 }
 
-// follow passes on what the harness says of its agent, until the context ends.
-func (c *Conversation) follow(ctx context.Context, words chan<- told) {
-	say := func(t told) {
-		select {
-		case words <- t:
-		case <-ctx.Done():
-		}
-	}
-	pause := firstPause
-	for ctx.Err() == nil {
-		err := c.listen(ctx, func(s conversation.State) {
-			pause = firstPause
-			say(told{state: s})
-		})
-		say(told{err: fmt.Errorf("its server does not answer: %w", err)})
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
-		pause = min(2*pause, lastPause)
-	}
-}
-
-// listen calls each with what one connection tells, until it ends.
-func (c *Conversation) listen(ctx context.Context, each func(conversation.State)) error {
+// listen passes on what the harness says of its agent, until it ends.
+func (c *Conversation) listen(ctx context.Context, set func(conversation.State)) error {
 	conn, err := ipc.Dial(ctx, c.harness.Socket)
 	if err != nil {
 		return err
@@ -148,7 +112,7 @@ func (c *Conversation) listen(ctx context.Context, each func(conversation.State)
 		if err := json.Unmarshal(line, &t); err != nil {
 			return fault.Errorf(fault.Protocol, "read the harness's state: %w", err)
 		}
-		each(stateOf(t.AgentStatus))
+		set(stateOf(t.AgentStatus))
 		return nil
 	})
 	if err == nil {
@@ -167,8 +131,8 @@ func (c *Conversation) keepState(now *conversation.State) (changed bool) {
 	if now.Since.IsZero() && !changed {
 		now.Since = was.Since
 	}
-	if at := time.Now(); now.Since.IsZero() || now.Since.After(at) { // of a clock that is fast
-		now.Since = at
+	if now.Since.IsZero() {
+		now.Since = time.Now()
 	}
 	c.state = *now
 	return changed

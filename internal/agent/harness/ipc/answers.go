@@ -97,9 +97,6 @@ type StateLine struct {
 
 // Taken answers Prompt and Confirm.
 type Taken struct {
-	ID       string    `json:"message_id"`
-	Progress string    `json:"progress"`
-	Evidence string    `json:"evidence,omitempty"`
-	At       time.Time `json:"at"`
-	Found    bool      `json:"found"`
+	conversation.Receipt
+	Found bool `json:"found"`
 }
