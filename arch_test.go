@@ -243,10 +243,13 @@ var allowed = map[string][]string{
 		"internal/place/provider", "internal/place/sandbox", "internal/place/workspace",
 		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/protocol", "internal/agent/conversation/screen",
 	},
-	"internal/agent/budget":               {"internal/base/atomicfile", "internal/base/fault"},
-	"internal/agent/conversation":         {},
-	"internal/agent/conversation/claude":  {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
-	"internal/agent/conversation/codex":   {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/budget":              {"internal/base/atomicfile", "internal/base/fault"},
+	"internal/agent/conversation":        {},
+	"internal/agent/conversation/claude": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/codex": {
+		"internal/base/fault",
+		"internal/agent/conversation", "internal/agent/conversation/watch", "internal/agent/runner", "internal/agent/runner/jsonrpc",
+	},
 	"internal/agent/conversation/copilot": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
 	"internal/agent/conversation/gemini":  {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
 	"internal/agent/conversation/protocol": {
@@ -316,7 +319,7 @@ var allowed = map[string][]string{
 	},
 	"internal/agent/runner/codex": {
 		"internal/base/fault",
-		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/stdio", "internal/agent/runner/turn",
+		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/jsonrpc", "internal/agent/runner/stdio", "internal/agent/runner/turn",
 	},
 	"internal/agent/runner/copilot": {
 		"internal/base/fault",

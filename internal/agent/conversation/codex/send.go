@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"den/internal/agent/conversation"
+	"den/internal/agent/runner/jsonrpc"
 	"den/internal/base/fault"
 )
 
@@ -143,7 +144,7 @@ func (s *Source) Answer(ctx context.Context, id, option string) error {
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, message{ID: r.id, Result: result})
+	return c.Write(ctx, jsonrpc.Message{ID: r.id, Result: result})
 }
 
 // answer is the result that decides the request.

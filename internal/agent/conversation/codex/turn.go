@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"den/internal/agent/conversation"
+	"den/internal/agent/runner/jsonrpc"
 )
 
 // endedTurn is what is read of a turn.
 type endedTurn struct {
-	ID         string    `json:"id"`
-	Status     string    `json:"status"` // inProgress, completed, interrupted or failed
-	DurationMs int64     `json:"durationMs"`
-	Error      *rpcError `json:"error"`
+	ID         string         `json:"id"`
+	Status     string         `json:"status"` // inProgress, completed, interrupted or failed
+	DurationMs int64          `json:"durationMs"`
+	Error      *jsonrpc.Error `json:"error"`
 }
 
 func (t endedTurn) over() bool { return t.Status != "" && t.Status != "inProgress" }

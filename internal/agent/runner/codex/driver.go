@@ -12,12 +12,13 @@ package codex
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math"
 	"slices"
 
 	"den/internal/agent/permission"
 	"den/internal/agent/runner"
+	"den/internal/agent/runner/jsonrpc"
 	"den/internal/agent/runner/stdio"
 	"den/internal/agent/runner/turn"
 	"den/internal/base/fault"
@@ -83,7 +84,7 @@ func threadParamsOf(o runner.Options) (threadParams, error) {
 
 func newSession(conn *stdio.Conn, o runner.Options) *session {
 	s := &session{
-		conn: conn, log: o.Log, effort: o.Thinking,
+		conn: conn, peer: jsonrpc.Bare(conn, func(error) error { return turn.Gone(conn.Close()) }), log: o.Log, effort: o.Thinking,
 		questions: turn.NewQuestions(o.Ask), replies: turn.NewReplies(conn.Write, o.Log),
 		skipped: turn.Skipped{Log: o.Log}, read: make(chan struct{}), patches: map[string][]string{},
 	}
@@ -93,16 +94,11 @@ func newSession(conn *stdio.Conn, o runner.Options) *session {
 
 // open shakes hands and makes the session's thread.
 func (s *session) open(ctx context.Context, p threadParams) error {
-	t, err := s.relay.Begin()
-	if err != nil {
-		return err
-	}
-	defer t.End()
 	hello := initializeParams{ClientInfo: clientInfo{Name: "den", Title: "den", Version: "1"}}
-	if err := s.call(ctx, t, "initialize", hello, &struct{}{}); err != nil {
+	if err := s.call(ctx, "initialize", hello, &struct{}{}); err != nil {
 		return err
 	}
-	if err := s.conn.Write(ctx, notification{Method: "initialized"}); err != nil {
+	if err := s.peer.Notify(ctx, "initialized", nil); err != nil {
 		return s.gone(err)
 	}
 	method := "thread/start"
@@ -110,7 +106,7 @@ func (s *session) open(ctx context.Context, p threadParams) error {
 		method = "thread/resume"
 	}
 	var started threadResult
-	if err := s.call(ctx, t, method, p, &started); err != nil {
+	if err := s.call(ctx, method, p, &started); err != nil {
 		return err
 	}
 	if started.Thread.ID == "" {
@@ -122,27 +118,13 @@ func (s *session) open(ctx context.Context, p threadParams) error {
 
 // call sends a request and waits for its result. What comes meanwhile belongs
 // to no turn.
-func (s *session) call(ctx context.Context, t *turn.Turn[*message], method string, params, result any) error {
-	id := s.nextID()
-	if err := s.conn.Write(ctx, request{ID: id, Method: method, Params: params}); err != nil {
-		return s.gone(err)
+func (s *session) call(ctx context.Context, method string, params, result any) error {
+	err := s.peer.Call(ctx, method, params, result)
+	var refused *jsonrpc.Error
+	if errors.As(err, &refused) {
+		return callFailure(method, refused)
 	}
-	for {
-		m, err := t.Next(ctx)
-		if err != nil {
-			return s.gone(err)
-		}
-		if !m.answers(id) {
-			continue
-		}
-		if m.Error != nil {
-			return callFailure(method, m.Error)
-		}
-		if err := m.decodeResult(result); err != nil {
-			return &runner.Failure{Class: runner.Bug, Message: fmt.Sprintf("%s: read codex's answer: %v", method, err)}
-		}
-		return nil
-	}
+	return err
 }
 
 var _ runner.Driver = Driver{}
