@@ -238,7 +238,7 @@ func (c *Conversation) await(ctx context.Context, limit time.Duration) (conn *ip
 	}
 	actual := ""
 	waited := poll.Until(within, func() (bool, error) {
-		conn, err = ipc.Dial(within, c.harness.Socket)
+		conn, err = c.connect(within)
 		if err == nil || fault.KindOf(err) != fault.NotRunning {
 			return true, nil
 		}
@@ -257,6 +257,23 @@ func (c *Conversation) await(ctx context.Context, limit time.Duration) (conn *ip
 		return nil, fmt.Errorf("agent '%s' is %s: %w", c.agent, actual, err)
 	}
 	return conn, err
+}
+
+// connect connects to a harness that answers. One that is being killed may still
+// take a connection: it does not run.
+func (c *Conversation) connect(ctx context.Context) (*ipc.Conn, error) {
+	conn, err := ipc.Dial(ctx, c.harness.Socket)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = conn.Call(ctx, ipc.Request{Type: ipc.Status}, nil); err == nil {
+		return conn, nil
+	}
+	conn.Close() // Best effort: nothing was asked for.
+	if fault.KindOf(err) == fault.Unreachable {
+		err = fault.Errorf(fault.NotRunning, "%w", err)
+	}
+	return nil, err
 }
 
 // Answer decides an open question.

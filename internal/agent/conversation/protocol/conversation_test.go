@@ -250,3 +250,34 @@ func TestAskOfNobody(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A harness that is being killed takes a connection and ends it: the question
+// goes to the next one.
+func TestAskOfOneThatIsKilled(t *testing.T) {
+	w := newWorld(t)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: w.socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		conn, err := l.Accept()
+		l.Close() // first: it removes the socket
+		if err == nil {
+			conn.Close()
+		}
+	}()
+	awaited := false
+	c := protocol.New(protocol.Options{Agent: "a", Queue: w.own, Session: session{}, Harness: protocol.Harness{
+		Socket: w.socket,
+		Awaited: func(context.Context) (string, bool) {
+			if !awaited {
+				awaited = true
+				w.serve(nil)
+			}
+			return "starting", true
+		},
+	}})
+	if _, err := c.Ask(t.Context(), conversation.Message{ID: "q", Text: "hello"}, conversation.AskOptions{Limit: time.Minute}); err != nil || !awaited {
+		t.Errorf("%v, awaited: %v", err, awaited)
+	}
+}
