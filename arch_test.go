@@ -121,6 +121,7 @@ var allowed = map[string][]string{
 		"internal/process/git",
 		"internal/session/attention", "internal/session/home",
 		"internal/place/sandbox",
+		"internal/agent/conversation",
 	},
 	"internal/keeper/boxes": {
 		"internal/base/fault",
@@ -141,8 +142,8 @@ var allowed = map[string][]string{
 		"internal/process/pty", "internal/process/supervise",
 		"internal/session", "internal/session/cell", "internal/session/home",
 		"internal/place/decisive", "internal/place/provider", "internal/place/provider/factory", "internal/place/sandbox", "internal/place/workspace", "internal/place/worktree",
-		"internal/agent", "internal/agent/budget", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/sources",
-		"internal/agent/harness", "internal/agent/harness/ipc", "internal/agent/permission", "internal/agent/runner/drivers",
+		"internal/agent", "internal/agent/budget", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/protocol",
+		"internal/agent/conversation/sources", "internal/agent/harness", "internal/agent/harness/ipc", "internal/agent/permission", "internal/agent/runner/drivers",
 		"internal/keeper", "internal/keeper/boxes", "internal/keeper/chatserver", "internal/keeper/controller", "internal/keeper/judge", "internal/keeper/lead",
 		"internal/keeper/notes", "internal/keeper/receiver", "internal/keeper/trees", "internal/keeper/waiting",
 	},
@@ -241,17 +242,20 @@ var allowed = map[string][]string{
 	"internal/agent": {
 		"internal/base/fault", "internal/base/ident", "internal/base/poll",
 		"internal/place/provider", "internal/place/sandbox", "internal/place/workspace",
-		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/screen",
+		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/protocol", "internal/agent/conversation/screen",
 	},
-	"internal/agent/budget":               {"internal/base/atomicfile", "internal/base/fault"},
-	"internal/agent/conversation":         {},
-	"internal/agent/conversation/claude":  {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
-	"internal/agent/conversation/codex":   {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/budget":              {"internal/base/atomicfile", "internal/base/fault"},
+	"internal/agent/conversation":        {},
+	"internal/agent/conversation/claude": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/codex": {
+		"internal/base/fault",
+		"internal/agent/conversation", "internal/agent/conversation/watch", "internal/agent/runner", "internal/agent/runner/jsonrpc",
+	},
 	"internal/agent/conversation/copilot": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
 	"internal/agent/conversation/gemini":  {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
-	"internal/agent/conversation/mind": {
-		"internal/base/fault",
-		"internal/agent/conversation", "internal/agent/conversation/watch", "internal/agent/harness/ipc",
+	"internal/agent/conversation/protocol": {
+		"internal/base/fault", "internal/base/ident", "internal/base/poll",
+		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/watch", "internal/agent/harness/ipc",
 	},
 	"internal/agent/conversation/opencode": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
 	"internal/agent/conversation/outbox":   {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/agent/conversation"},
@@ -263,7 +267,7 @@ var allowed = map[string][]string{
 	"internal/agent/conversation/sources": {
 		"internal/base/atomicfile", "internal/base/fault",
 		"internal/agent/conversation", "internal/agent/conversation/claude", "internal/agent/conversation/codex", "internal/agent/conversation/copilot",
-		"internal/agent/conversation/gemini", "internal/agent/conversation/mind", "internal/agent/conversation/opencode",
+		"internal/agent/conversation/gemini", "internal/agent/conversation/opencode",
 	},
 	"internal/agent/conversation/watch": {"internal/base/fault", "internal/agent/conversation"},
 	"internal/agent/harness": {
@@ -282,13 +286,13 @@ var allowed = map[string][]string{
 		"internal/agent/harness", "internal/agent/harness/onirc", "internal/agent/runner", "internal/agent/runner/acp", "internal/agent/runner/acp/terminals",
 		"internal/agent/runner/drivers", "internal/agent/runner/local", "internal/agent/runner/remote", "internal/agent/supervisor",
 	},
-	"internal/agent/harness/ipc": {"internal/base/fault", "internal/base/ident", "internal/base/rpc", "internal/session/home"},
+	"internal/agent/harness/ipc": {"internal/base/fault", "internal/base/ident", "internal/base/rpc", "internal/session/home", "internal/agent/conversation"},
 	"internal/agent/harness/onirc": {
 		"internal/base/fault", "internal/base/rpc",
 		"internal/chat/irc",
 		"internal/agent/harness", "internal/agent/harness/ipc",
 	},
-	"internal/agent/harness/turns": {"internal/base/fault", "internal/base/journal", "internal/screen/render/redact"},
+	"internal/agent/harness/turns": {"internal/base/fault", "internal/base/journal", "internal/screen/render/redact", "internal/agent/conversation"},
 	"internal/agent/permission": {
 		"internal/base/atomicfile", "internal/base/fault", "internal/base/journal",
 		"internal/screen/render/redact",
@@ -316,7 +320,7 @@ var allowed = map[string][]string{
 	},
 	"internal/agent/runner/codex": {
 		"internal/base/fault",
-		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/stdio", "internal/agent/runner/turn",
+		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/jsonrpc", "internal/agent/runner/stdio", "internal/agent/runner/turn",
 	},
 	"internal/agent/runner/copilot": {
 		"internal/base/fault",

@@ -192,7 +192,7 @@ func (k *kept) outcome(file string, decline []string) (asks, done bool) {
 		s := k.status()
 		_, err := os.Stat(file)
 		switch q := s.Question; {
-		case err == nil || q != nil && q.Kind == string(conversation.Permission):
+		case err == nil || q != nil && q.Kind == conversation.Permission:
 			return s.Question != nil, err == nil
 		case q != nil:
 			k.press(decline)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"den/internal/agent/conversation"
-	"den/internal/agent/harness/ipc"
 	"den/internal/keeper"
 	"den/internal/testkit/modelstub"
 )
@@ -71,15 +70,15 @@ func TestAgentAnswersAsks(t *testing.T) {
 }
 
 // asked asks the agent, and demands the source that it has.
-func (k *kept) asked(id, text string) ipc.Answer {
+func (k *kept) asked(id, text string) conversation.Answer {
 	k.t.Helper()
 	out := k.do("agent", "ask", k.agent, text, "--id", id, "-t", "3m", "-j")
-	var answer ipc.Answer
+	var answer conversation.Answer
 	if err := json.Unmarshal([]byte(out), &answer); err != nil {
 		k.t.Fatalf("%v\n%s", err, out)
 	}
 	k.t.Logf("%s: %s", text, out)
-	if want := replySources[k.agent]; answer.Source != want.source || !slices.Contains(want.certainty, answer.Certainty) || answer.Usage.OutputTokens == 0 {
+	if want := replySources[k.agent]; answer.Source != want.source || !slices.Contains(want.certainty, string(answer.Certainty)) || answer.Usage.OutputTokens == 0 {
 		k.t.Errorf("the answer is %+v, want one from the %s", answer, want.source)
 	}
 	return answer

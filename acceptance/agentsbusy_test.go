@@ -59,7 +59,11 @@ func TestRealAgentsBusy(t *testing.T) {
 
 func nudge(ctx context.Context, t *testing.T, m *agent.Managed, text string) {
 	t.Helper()
-	if n, err := m.Nudge(ctx, "", text); err != nil || n.Status != conversation.Taken {
+	n, err := m.KeepNudge(ctx, "", text)
+	if err == nil {
+		n, err = m.DeliverNudge(ctx, n.ID)
+	}
+	if err != nil || n.Status != conversation.Taken {
 		t.Errorf("the nudge %q: %v, %s %s", text, err, n.Status, n.Reason)
 	}
 }

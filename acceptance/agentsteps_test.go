@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"den/internal/agent"
-	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/outbox"
 	"den/internal/agent/conversation/screen"
 	"den/internal/place/provider/native"
@@ -67,10 +66,7 @@ func TestRealAgentsAsk(t *testing.T) {
 			if !slices.Equal(answered, c.asks) && !(c.late && slices.Equal(answered, c.asks[:min(len(answered), len(c.asks))])) {
 				t.Errorf("it was answered %q, want %q", answered, c.asks)
 			}
-			n, err := m.Nudge(ctx, "", "ping\nin two lines")
-			if err != nil || n.Status != conversation.Taken {
-				t.Errorf("the nudge: %v, %s %s", err, n.Status, n.Reason)
-			}
+			nudge(ctx, t, m, "ping\nin two lines")
 			if _, err := stub.Await(ctx, modelstub.Is("ping\nin two lines")); err != nil {
 				t.Fatal(err)
 			}
@@ -114,8 +110,8 @@ func manage(t *testing.T, preset string, h *realcli.Home) *agent.Managed {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)                  // one slot: the send cannot block
-	go func() { ended <- m.DeliverNudges(ctx) }() // as the keeper does
+	ended := make(chan error, 1)        // one slot: the send cannot block
+	go func() { ended <- m.Run(ctx) }() // as the keeper does
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/outbox"
+	"den/internal/agent/conversation/protocol"
 	"den/internal/agent/conversation/screen"
 	"den/internal/base/fault"
 	"den/internal/place/provider"
@@ -41,7 +42,8 @@ type Options struct {
 	Config        SessionConfig
 	Nudges        *outbox.Queue
 	Timing        screen.Timing
-	Source        conversation.Source      // of the agent's state; or nil
+	Source        conversation.Source      // of the state of an agent on a screen; or nil
+	Harness       *protocol.Harness        // drives it by its protocol; nil: den talks on its screen
 	PrepareSource Preparer                 // or nil: the command is started as it is
 	HandIn        Preparer                 // or nil; adds what the agent must not be started without
 	OnState       func(conversation.State) // called with every change; or nil
@@ -77,6 +79,7 @@ type Preparer func(argv []string) (prepared []string, env map[string]string, err
 
 // Managed is an agent over any provider.
 type Managed struct {
+	Conversation
 	workspace     string
 	workspaceFile string
 	name          string
@@ -88,7 +91,7 @@ type Managed struct {
 	handIn        Preparer                                  // or nil
 	makeDir       func(ctx context.Context) (string, error) // or nil
 	confine       Confiner                                  // or nil
-	talk          *screen.Conversation
+	screen        *screen.Conversation                      // of its session: how it comes up is seen there
 	clock         func() time.Time
 
 	mu     sync.Mutex        // guards the fields below
@@ -116,11 +119,15 @@ func New(o Options) (*Managed, error) {
 		o.Config.StartupTimeout = time.Minute
 	}
 	m := &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, launch: o.PrepareSource, handIn: o.HandIn, makeDir: o.MakeDir, confine: o.Confine, clock: o.Clock}
-	m.talk = screen.New(screen.Options{
+	m.screen = screen.New(screen.Options{
 		Agent: o.Name, Session: o.Session, Provider: o.Provider, Queue: o.Nudges, Hints: o.Config.screenHints(), Timing: o.Timing,
 		Source: o.Source, OnState: o.OnState,
 		Ended: m.ended, StartCutOff: m.startCutOff, Life: m.life, Clock: o.Clock,
 	})
+	m.Conversation = m.screen
+	if o.Harness != nil {
+		m.Conversation = protocol.New(protocol.Options{Agent: o.Name, Harness: *o.Harness, Queue: o.Nudges, Session: m.screen, OnState: o.OnState})
+	}
 	return m, nil
 }
 

@@ -22,7 +22,7 @@ const watched = 150 * time.Millisecond
 func (m *Managed) alive(ctx context.Context) (string, Outcome, error) {
 	look, cancel := context.WithTimeout(ctx, watched)
 	defer cancel()
-	watch := m.talk.WatchReady(look)
+	watch := m.screen.WatchReady(look)
 	defer watch.Stop()
 	err := poll.Until(look, func() (bool, error) {
 		if err := m.ended(ctx); err != nil {
@@ -36,7 +36,7 @@ func (m *Managed) alive(ctx context.Context) (string, Outcome, error) {
 	if err := m.ended(ctx); err != nil {
 		return "", Done, err
 	}
-	m.talk.LearnLine(ctx)
+	m.screen.LearnLine(ctx)
 	if len(m.config.Hints.ProcessNames) == 0 {
 		return "", Done, nil
 	}

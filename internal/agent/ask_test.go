@@ -62,8 +62,8 @@ func TestAskReadsTheRecord(t *testing.T) {
 		want := conversation.Reply{Text: "four", Ended: true, Duration: time.Second, Source: "a record", Certainty: conversation.Exact}
 		r := &recording{state: conversation.State{Activity: conversation.Ready}, reply: want}
 		begun := time.Now()
-		got, err := asked(t, composing(), r).Ask(t.Context(), "q-1", "two and two?")
-		if err != nil || got.Text != want.Text || got.Source != want.Source || got.Certainty != want.Certainty || got.Duration != want.Duration {
+		got, err := asked(t, composing(), r).Ask(t.Context(), conversation.Message{ID: "q-1", Text: "two and two?"}, conversation.AskOptions{})
+		if err != nil || got.Text != want.Text || got.Source != want.Source || got.Certainty != want.Certainty || got.DurationMs != want.Duration.Milliseconds() {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		if a := r.asked[0]; a.ID != "q-1" || a.Text != "two and two?" || a.Handed.Before(begun) || a.Handed.After(time.Now()) {
@@ -77,7 +77,7 @@ func TestAskReadsTheRecord(t *testing.T) {
 func TestAskWithoutARecord(t *testing.T) {
 	onClockOfItsOwn(t, func(t *testing.T) {
 		r := &recording{state: conversation.State{Activity: conversation.Ready}, err: fault.Errorf(fault.Unsupported, "there is none")}
-		got, err := asked(t, composing(), r).Ask(t.Context(), "q-1", "hello")
+		got, err := asked(t, composing(), r).Ask(t.Context(), conversation.Message{ID: "q-1", Text: "hello"}, conversation.AskOptions{})
 		if err != nil || got.Text != "ok" || got.Source != "screen" || got.Certainty != conversation.Likely {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -91,20 +91,20 @@ func TestAskReportsADecision(t *testing.T) {
 		r := &recording{state: asks}
 		p := composing()
 		m := asked(t, p, r)
-		_, err := m.Ask(t.Context(), "q-1", "hello")
+		_, err := m.Ask(t.Context(), conversation.Message{ID: "q-1", Text: "hello"}, conversation.AskOptions{})
 		if fault.KindOf(err) != fault.Waiting || !strings.Contains(err.Error(), "May I?") || !strings.Contains(err.Error(), "queued") || !strings.Contains(fault.HintOf(err), "q-1") || p.called() != "" {
 			t.Errorf("%v (%s), %s", err, fault.HintOf(err), p.called())
 		}
 		r.mu.Lock()
 		r.state, r.reply = conversation.State{Activity: conversation.Ready}, conversation.Reply{Text: "done", Ended: true}
 		r.mu.Unlock()
-		if got, err := m.Ask(t.Context(), "q-1", "hello"); err != nil || got.Text != "done" {
+		if got, err := m.Ask(t.Context(), conversation.Message{ID: "q-1", Text: "hello"}, conversation.AskOptions{}); err != nil || got.Text != "done" {
 			t.Errorf("after the decision: %+v, %v", got, err)
 		}
 		r.mu.Lock()
 		r.state, r.reply = asks, conversation.Reply{}
 		r.mu.Unlock()
-		if _, err := m.Ask(t.Context(), "q-1", "hello"); fault.KindOf(err) != fault.Waiting {
+		if _, err := m.Ask(t.Context(), conversation.Message{ID: "q-1", Text: "hello"}, conversation.AskOptions{}); fault.KindOf(err) != fault.Waiting {
 			t.Errorf("a decision in the turn: %v", err)
 		}
 	})
@@ -119,17 +119,17 @@ func TestAskTimesOut(t *testing.T) {
 		m := asked(t, p, r)
 		short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		_, err := m.Ask(short, "q-1", "hello")
+		_, err := m.Ask(short, conversation.Message{ID: "q-1", Text: "hello"}, conversation.AskOptions{})
 		if fault.KindOf(err) != fault.Timeout || !strings.Contains(err.Error(), "the message stays") {
 			t.Errorf("%v", err)
 		}
 		r.mu.Lock()
 		r.state, r.reply = conversation.State{Activity: conversation.Ready}, conversation.Reply{Text: "late", Ended: true}
 		r.mu.Unlock()
-		if got, err := m.Ask(t.Context(), "q-1", "hello"); err != nil || got.Text != "late" || p.called() != "type Enter" {
+		if got, err := m.Ask(t.Context(), conversation.Message{ID: "q-1", Text: "hello"}, conversation.AskOptions{}); err != nil || got.Text != "late" || p.called() != "type Enter" {
 			t.Errorf("%+v, %v, %s", got, err, p.called())
 		}
-		if _, err := m.Ask(t.Context(), "q-1", "another text"); fault.KindOf(err) != fault.Usage {
+		if _, err := m.Ask(t.Context(), conversation.Message{ID: "q-1", Text: "another text"}, conversation.AskOptions{}); fault.KindOf(err) != fault.Usage {
 			t.Errorf("another text with the same id: %v", err)
 		}
 	})
@@ -145,13 +145,13 @@ func TestAskAPlainProgram(t *testing.T) {
 		}
 		following(t, m)
 		for _, id := range []string{"a", "b"} {
-			got, err := m.Ask(t.Context(), id, "echo one; echo two")
+			got, err := m.Ask(t.Context(), conversation.Message{ID: id, Text: "echo one; echo two"}, conversation.AskOptions{})
 			if err != nil || got.Text != "one\ntwo" || got.Source != "screen" || got.Certainty != conversation.Likely {
 				t.Fatalf("%s: %+v, %v", id, got, err)
 			}
 		}
 		// What came behind it is another's.
-		if got, err := m.Ask(t.Context(), "a", "echo one; echo two"); fault.KindOf(err) != fault.Unsure {
+		if got, err := m.Ask(t.Context(), conversation.Message{ID: "a", Text: "echo one; echo two"}, conversation.AskOptions{}); fault.KindOf(err) != fault.Unsure {
 			t.Errorf("a question from before: %+v, %v", got, err)
 		}
 	})
@@ -165,7 +165,7 @@ func TestAskAnAgentThatEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		following(t, m)
-		if got, err := m.Ask(t.Context(), "a", "bye"); fault.KindOf(err) != fault.NotRunning {
+		if got, err := m.Ask(t.Context(), conversation.Message{ID: "a", Text: "bye"}, conversation.AskOptions{}); fault.KindOf(err) != fault.NotRunning {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})

@@ -134,7 +134,7 @@ func TestQuestionIsToldOnce(t *testing.T) {
 		m := ofVendor(t, "claude", p, s, told.add)
 		ctx, cancel := context.WithCancel(t.Context())
 		ran := make(chan error)
-		go func() { ran <- m.DeliverNudges(ctx) }()
+		go func() { ran <- m.Run(ctx) }()
 		defer func() {
 			cancel()
 			if err := <-ran; err != nil {
@@ -245,17 +245,17 @@ func TestAnswersGoWhereItIsAsked(t *testing.T) {
 	if err != nil || asked.Question == nil {
 		t.Fatalf("%+v, %v", asked, err)
 	}
-	if err := m.Answer(t.Context(), "another", "2"); fault.KindOf(err) != fault.NotFound {
+	if err := m.Answer(t.Context(), "another", "2", ""); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("another question: %v", err)
 	}
-	if err := m.Answer(t.Context(), asked.Question.ID, "2"); err != nil || p.called() != "Down Enter" {
+	if err := m.Answer(t.Context(), asked.Question.ID, "2", ""); err != nil || p.called() != "Down Enter" {
 		t.Errorf("%v, pressed %s", err, p.called())
 	}
-	if err := m.Answer(t.Context(), asked.Question.ID, "2"); fault.KindOf(err) != fault.NotFound {
+	if err := m.Answer(t.Context(), asked.Question.ID, "2", ""); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("it is gone: %v", err)
 	}
 	s.state = conversation.State{Activity: conversation.Asking, Question: &conversation.Question{ID: "q", Options: []conversation.Option{{ID: "accept"}}}}
-	if err := m.Answer(t.Context(), "q", "accept"); err != nil || !slices.Equal(s.answered, []string{"accept"}) || p.called() != "Down Enter" {
+	if err := m.Answer(t.Context(), "q", "accept", ""); err != nil || !slices.Equal(s.answered, []string{"accept"}) || p.called() != "Down Enter" {
 		t.Errorf("%v, %q, pressed %s", err, s.answered, p.called())
 	}
 	// What a source tells in part is answered on the screen, too.
@@ -265,7 +265,7 @@ func TestAnswersGoWhereItIsAsked(t *testing.T) {
 	if err != nil || len(asked.Question.Options) != 2 {
 		t.Fatalf("%+v, %v", asked.Question, err)
 	}
-	if err := m.Answer(t.Context(), asked.Question.ID, "2"); err != nil || p.called() != "Down Enter Down Enter" {
+	if err := m.Answer(t.Context(), asked.Question.ID, "2", ""); err != nil || p.called() != "Down Enter Down Enter" {
 		t.Errorf("%v, pressed %s", err, p.called())
 	}
 }
@@ -289,7 +289,7 @@ func TestAnswerWhileAMessageWaits(t *testing.T) {
 	if err != nil || asked.Question == nil {
 		t.Fatalf("%+v, %v", asked, err)
 	}
-	n, err := m.KeepNudge("", "hello")
+	n, err := m.KeepNudge(t.Context(), "", "hello")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestAnswerWhileAMessageWaits(t *testing.T) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	if err := m.Answer(t.Context(), asked.Question.ID, "1"); err != nil {
+	if err := m.Answer(t.Context(), asked.Question.ID, "1", ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-delivered; err != nil || p.called() != "Enter type Enter" {

@@ -178,7 +178,7 @@ func TestTextBetweenLookAndKeys(t *testing.T) {
 		line := newRealLine(t, between, []string{"bash", "--norc"})
 		held := between.hold(func(k provider.Keystrokes) bool { return k.Text != "" })
 		file := filepath.Join(t.TempDir(), "ran")
-		if _, err := line.KeepNudge("mine", "echo whole >>"+file); err != nil {
+		if _, err := line.KeepNudge(t.Context(), "mine", "echo whole >>"+file); err != nil {
 			t.Fatal(err)
 		}
 		held(func() {

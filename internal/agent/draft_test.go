@@ -53,7 +53,7 @@ func TestNudgeIsNotMergedWithWhatKeysLeft(t *testing.T) {
 				}
 				shows(t, line.Managed, c.shows)
 				file := filepath.Join(t.TempDir(), "ran")
-				if _, err := line.KeepNudge("mine", c.text(file)); err != nil {
+				if _, err := line.KeepNudge(t.Context(), "mine", c.text(file)); err != nil {
 					t.Fatal(err)
 				}
 				line.nudgeWaits(t)
@@ -77,7 +77,7 @@ func TestNudgeIsNotMergedWithKeysInLineMode(t *testing.T) {
 			t.Fatal(err)
 		}
 		shows(t, line.Managed, "^[[A")
-		if _, err := line.KeepNudge("mine", "whole"); err != nil {
+		if _, err := line.KeepNudge(t.Context(), "mine", "whole"); err != nil {
 			t.Fatal(err)
 		}
 		line.nudgeWaits(t)
@@ -111,7 +111,7 @@ func newRealLine(t *testing.T, p provider.Provider, command []string) realLine {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { l.over <- l.DeliverNudges(ctx) }()
+	go func() { l.over <- l.Run(ctx) }()
 	l.lineIsKnown(t, p)
 	t.Cleanup(func() {
 		cancel()

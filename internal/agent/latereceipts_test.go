@@ -20,7 +20,7 @@ func following(t *testing.T, m *agent.Managed) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1) // one slot: the send cannot block
-	go func() { ended <- m.DeliverNudges(ctx) }()
+	go func() { ended <- m.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

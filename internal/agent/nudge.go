@@ -6,47 +6,47 @@ import (
 
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/outbox"
+	"den/internal/agent/conversation/protocol"
+	"den/internal/agent/conversation/screen"
 	"den/internal/base/fault"
 )
 
-// Nudge keeps text on disk and types it when the agent can take it. It returns
-// when the outcome is known; if the context ends before, the text stays queued,
-// and the error says so. The same id is the same nudge; without one it is made.
-// Every error names it.
-func (m *Managed) Nudge(ctx context.Context, id, text string) (outbox.Message, error) {
-	n, err := m.KeepNudge(id, text)
-	if err != nil {
-		return n, err
-	}
-	return m.DeliverNudge(ctx, n.ID)
+// A Conversation is how den talks with an agent: on its screen, or by its
+// protocol with the harness that drives it. Its methods may be called
+// concurrently.
+type Conversation interface {
+	// Keep puts a message on disk, where it survives a crash, and returns how far
+	// it has come. The same id again is the same message; without one it is made.
+	Keep(ctx context.Context, m conversation.Message) (outbox.Message, error)
+	// Deliver returns when the outcome of a message that is kept is known. If the
+	// context ends before, the message stays queued.
+	Deliver(ctx context.Context, id string) (outbox.Message, error)
+	// Ask keeps a message and returns the answer, once Run has handed it over and
+	// the turn is over.
+	Ask(ctx context.Context, m conversation.Message, o conversation.AskOptions) (conversation.Answer, error)
+	// Answer decides an open question by one of its options. A question that is
+	// no longer open is fault.NotFound, and nothing is pressed or sent.
+	Answer(ctx context.Context, question, option, by string) error
+	// State is what the agent does now, and LastState what it did when Run looked
+	// last. Ready reports whether it waits for input, false where that cannot be
+	// known.
+	State(ctx context.Context) (conversation.State, error)
+	LastState() conversation.State
+	Ready(ctx context.Context) bool
+	// Run hands over what is kept, now and later, and tells of every change of
+	// the state, until the context ends. Its owner runs it in a goroutine of its
+	// own.
+	Run(ctx context.Context) error
 }
 
-// DeliverNudge is Nudge of one that is kept.
-func (m *Managed) DeliverNudge(ctx context.Context, id string) (outbox.Message, error) {
-	n, err := m.talk.Deliver(ctx, id)
-	switch {
-	case err == nil:
-		return n, nil
-	case !n.Status.Final():
-		return n, fault.Hintf(fault.Errorf(fault.Timeout, "nudge agent '%s': %s stays queued (%s): %w", m.name, n.ID, n.Reason, err),
-			"it is typed as soon as the agent takes input")
-	}
-	return n, fmt.Errorf("nudge agent '%s': %s: %w", m.name, n.ID, err)
-}
+var (
+	_ Conversation = (*screen.Conversation)(nil)
+	_ Conversation = (*protocol.Conversation)(nil)
+)
 
-// Ask keeps text on disk as Nudge does, and returns the agent's reply once
-// DeliverNudges has handed it over and the turn is over.
-func (m *Managed) Ask(ctx context.Context, id, text string) (conversation.Reply, error) {
-	r, err := m.talk.Ask(ctx, conversation.Message{ID: id, Text: text})
-	if err != nil {
-		return r, fmt.Errorf("ask agent '%s': %s: %w", m.name, id, err)
-	}
-	return r, nil
-}
-
-// KeepNudge keeps a nudge and waits for nothing.
-func (m *Managed) KeepNudge(id, text string) (outbox.Message, error) {
-	n, err := m.nudges.Add(id, text)
+// KeepNudge keeps a nudge and waits for nothing. Every error names it.
+func (m *Managed) KeepNudge(ctx context.Context, id, text string) (outbox.Message, error) {
+	n, err := m.Keep(ctx, conversation.Message{ID: id, Text: text})
 	if err != nil && id != "" {
 		return n, fmt.Errorf("nudge agent '%s': %s: %w", m.name, id, err)
 	}
@@ -56,21 +56,19 @@ func (m *Managed) KeepNudge(id, text string) (outbox.Message, error) {
 	return n, nil
 }
 
-// LastState is what the agent does, as DeliverNudges last saw it.
-func (m *Managed) LastState() conversation.State { return m.talk.LastState() }
-
-// State returns what the agent does now.
-func (m *Managed) State(ctx context.Context) (conversation.State, error) { return m.talk.State(ctx) }
-
-// Answer decides an open question by one of its options.
-func (m *Managed) Answer(ctx context.Context, question, option string) error {
-	return m.talk.Answer(ctx, question, option)
+// DeliverNudge returns when the outcome of a nudge that is kept is known; if the
+// context ends before, the nudge stays queued, and the error says so.
+func (m *Managed) DeliverNudge(ctx context.Context, id string) (outbox.Message, error) {
+	n, err := m.Deliver(ctx, id)
+	switch {
+	case err == nil:
+		return n, nil
+	case !n.Status.Final():
+		return n, fault.Hintf(fault.Errorf(fault.Timeout, "nudge agent '%s': %s stays queued (%s): %w", m.name, n.ID, n.Reason, err),
+			"it is typed as soon as the agent takes input")
+	}
+	return n, fmt.Errorf("nudge agent '%s': %s: %w", m.name, n.ID, err)
 }
-
-// DeliverNudges types what is queued, now and later, until the context ends,
-// and answers what the agent asks late. Its owner runs it in a goroutine of its
-// own.
-func (m *Managed) DeliverNudges(ctx context.Context) error { return m.talk.Run(ctx) }
 
 // PendingNudges counts the nudges that wait.
 func (m *Managed) PendingNudges() int { return m.nudges.Pending() }

@@ -194,7 +194,7 @@ func TestALateDialogIsAnswered(t *testing.T) {
 		p.mu.Unlock()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- m.DeliverNudges(ctx) }()
+		go func() { ended <- m.Run(ctx) }()
 		p.change("s", func(s *fakeSession) { s.screen = screenFile(t, "codex-git-first") })
 		for begun := time.Now(); p.called() != "Enter"; time.Sleep(time.Millisecond) {
 			if time.Since(begun) > 2*time.Minute {
@@ -535,7 +535,7 @@ func deliverAll(t *testing.T, m *agent.Managed) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- m.DeliverNudges(ctx) }()
+	go func() { done <- m.Run(ctx) }()
 	deadline := time.Now().Add(2 * time.Minute)
 	for m.PendingNudges() > 0 && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond)

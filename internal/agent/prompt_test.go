@@ -22,14 +22,14 @@ func TestPromptChanges(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- m.DeliverNudges(ctx) }()
+		go func() { done <- m.Run(ctx) }()
 		defer func() { cancel(); <-done }()
 		for _, prompt := range []string{"other> ", "other> (more) ", "ready> "} {
 			taken(t, m, "PS1='"+prompt+"'")
 			learnt(t, p, m, prompt)
 			typed(t, p, m, "half ")
 			shows(t, m, prompt+"half")
-			n, err := m.KeepNudge("", "echo on top of $((6*7))")
+			n, err := m.KeepNudge(t.Context(), "", "echo on top of $((6*7))")
 			if err != nil {
 				t.Fatal(err)
 			}

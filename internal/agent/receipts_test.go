@@ -245,7 +245,7 @@ func leaveTextWithoutEnter(t *testing.T, p provider.Provider, command []string, 
 		t.Fatal(err)
 	}
 	shows(t, m, "ready>")
-	n, err := m.KeepNudge("mine", "echo once >>"+file)
+	n, err := m.KeepNudge(t.Context(), "mine", "echo once >>"+file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestFirstLookComesAfterTheStart(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ran := make(chan error, 1)
-		go func() { ran <- m.DeliverNudges(ctx) }()
+		go func() { ran <- m.Run(ctx) }()
 		time.Sleep(1500 * time.Millisecond)
 		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"den/internal/agent/conversation"
-	"den/internal/agent/conversation/screen"
 	"den/internal/base/fault"
 	"den/internal/base/ident"
 	"den/internal/place/provider"
@@ -28,8 +27,8 @@ type stepFunc func(ctx context.Context) (string, Outcome, error)
 // end is gone on with, or begun anew. The slot is given back while the session's
 // place is made ready; nil where starts are not counted.
 func (m *Managed) Start(ctx context.Context, slot Slot) error {
-	defer m.talk.SetStarting(false)
-	m.talk.SetStarting(true)
+	defer m.screen.SetStarting(false)
+	m.screen.SetStarting(true)
 	first, err := m.firstStep(ctx)
 	if err != nil {
 		return err
@@ -46,7 +45,7 @@ func (m *Managed) Start(ctx context.Context, slot Slot) error {
 		if s.name == StepPrepare && m.preparer() == nil {
 			continue
 		}
-		m.talk.SetStarting(s.name != StepNudge)
+		m.screen.SetStarting(s.name != StepNudge)
 		step, err := m.step(ctx, s.name, s.run)
 		done = append(done, step)
 		m.record(done)
@@ -58,7 +57,7 @@ func (m *Managed) Start(ctx context.Context, slot Slot) error {
 	if err := m.keepMeta(ctx, MetaFingerprint, m.Fingerprint().String()); err != nil {
 		return m.failed(ctx, done, created, err)
 	}
-	m.talk.Started()
+	m.screen.Started()
 	return nil
 }
 
@@ -89,9 +88,9 @@ func (m *Managed) steps(slot Slot) []startStep {
 		create = m.createConfined()
 	}
 	return append(append(files, create...),
-		startStep{StepDialogs, talking(m.talk.FirstDialogs)},
-		startStep{StepReady, talking(m.talk.AwaitReady)},
-		startStep{StepDialogs2, talking(m.talk.LastDialogs)},
+		startStep{StepDialogs, m.screen.FirstDialogs},
+		startStep{StepReady, m.screen.AwaitReady},
+		startStep{StepDialogs2, m.screen.LastDialogs},
 		startStep{StepAlive, m.alive},
 		startStep{StepSetup, m.setup},
 		startStep{StepScript, m.script},
@@ -118,14 +117,6 @@ func (m *Managed) step(ctx context.Context, name string, run stepFunc) (Step, er
 		}
 	}
 	return Step{Name: name, Outcome: outcome, Duration: m.clock().Sub(began), Output: output}, err
-}
-
-// talking makes a step of a part of the conversation.
-func talking(part func(context.Context) (string, screen.Outcome, error)) stepFunc {
-	return func(ctx context.Context) (string, Outcome, error) {
-		output, outcome, err := part(ctx)
-		return output, Outcome(outcome), err
-	}
 }
 
 func (m *Managed) record(steps []Step) {
@@ -343,7 +334,7 @@ func (m *Managed) firstNudge(ctx context.Context) (string, Outcome, error) {
 		return "", Failed, err
 	}
 	alive, stop := m.whileRunning(ctx)
-	n, err = m.talk.Deliver(alive, n.ID)
+	n, err = m.Deliver(alive, n.ID)
 	if dead := stop(); dead != nil {
 		return n.Reason, Failed, dead // a message does not wait for one that ended in its start
 	}

@@ -4,19 +4,22 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"den/internal/agent/conversation/screen"
 )
 
 // Outcome is how a step of a start went.
-type Outcome string
+type Outcome = screen.Outcome
 
 // The outcomes. A start goes on after all but failed.
 const (
-	Done    Outcome = "done"
-	Skipped Outcome = "skipped" // nothing was asked for
-	Late    Outcome = "late"    // the agent lives, but did not show itself ready in time
-	Blocked Outcome = "blocked" // a dialog is on the screen that den leaves alone
-	Queued  Outcome = "queued"  // the nudge waits on disk
-	Failed  Outcome = "failed"
+	Done    = screen.Done
+	Skipped = screen.Skipped
+	Late    = screen.Late
+	Blocked = screen.Blocked
+	Failed  = screen.Failed
+
+	Queued Outcome = "queued" // the nudge waits on disk
 )
 
 // A Step is one part of a start.

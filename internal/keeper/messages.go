@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/agent/conversation"
 	"den/internal/base/rpc"
 	"den/internal/session/attention"
 )
@@ -142,10 +143,10 @@ type AgentStatus struct {
 	// State is what a running agent does: starting, ready, busy, asking or
 	// failed; empty where it is not known. StateWhy is why it failed, and what
 	// can be done. Question is what it asks.
-	State    string    `json:"state,omitempty"`
-	StateWhy string    `json:"state_why,omitempty"`
-	Question *Question `json:"question,omitempty"`
-	Budget   *Budget   `json:"budget,omitempty"` // of an agent whose use is limited
+	State    string                 `json:"state,omitempty"`
+	StateWhy string                 `json:"state_why,omitempty"`
+	Question *conversation.Question `json:"question,omitempty"`
+	Budget   *Budget                `json:"budget,omitempty"` // of an agent whose use is limited
 
 	// StateFrom is what State was read from: "claude session file", "screen".
 	// StateFallback is why that is not a truer source which the agent has.
@@ -182,14 +183,6 @@ type AgentStatus struct {
 type Budget struct {
 	Level string `json:"level"` // ok, warned (four fifths are used) or exceeded (no turn begins)
 	Text  string `json:"text"`  // the tightest limit, for people
-}
-
-// Question is a decision that an agent waits for.
-type Question struct {
-	ID      string   `json:"id"`
-	Kind    string   `json:"kind"` // permission, choice, plan or dialog
-	Text    string   `json:"text"`
-	Options []string `json:"options,omitempty"`
 }
 
 // What an agent can be wanted to be, and be.

@@ -1,32 +1,21 @@
-// Package conversation is the contract for talking with one agent: one shape
-// for a TUI on a screen and for a protocol on pipes.
+// Package conversation has the words of talking with one agent, on a screen and
+// by a protocol: messages, receipts, states, questions, answers.
 //
-// The keeper, 'den ps', the dashboards and the harness use only this. A
-// conversation gives evidence for what it reports: a receipt says how far a
-// message is known to have come and why, and a state names its source.
+// Package agent declares who talks: its Conversation. What a conversation
+// reports has evidence: a receipt says how far a message is known to have come
+// and why, and a state names its source. A Source tells more than a screen does.
 package conversation
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
 	"time"
 )
-
-// A Conversation is how den talks with one agent. Its methods may be called
-// concurrently.
-type Conversation interface {
-	// Send hands over a message and returns how far it is known to have come.
-	// The same ID sent twice is one message.
-	Send(ctx context.Context, m Message) (Receipt, error)
-	// State is what the agent does now.
-	State(ctx context.Context) (State, error)
-	// Answer decides an open question by one of its options. A question that
-	// is no longer open is fault.NotFound, and nothing is pressed or sent.
-	Answer(ctx context.Context, question, option string) error
-	// Events calls each with what happened after a sequence number, in order,
-	// and then with what happens, until the context ends or each fails.
-	Events(ctx context.Context, after uint64, each func(Event) error) error
-}
 
 // Message is text for an agent.
 type Message struct {
@@ -56,12 +45,12 @@ func (p Progress) Final() bool {
 
 // Receipt is a claim about a message, with its evidence.
 type Receipt struct {
-	ID       string
-	Progress Progress
+	ID       string   `json:"message_id"`
+	Progress Progress `json:"progress"`
 	// Evidence says what shows it, for people: "the composer showed it whole
 	// and then emptied", "turn/started has it". Empty for Queued.
-	Evidence string
-	At       time.Time
+	Evidence string    `json:"evidence,omitempty"`
+	At       time.Time `json:"at"`
 }
 
 // Activity is what an agent does. The values are stored and sent: add, never
@@ -101,15 +90,16 @@ type Budget struct {
 
 // Question is a decision that an agent waits for.
 type Question struct {
-	ID      string // differs between two questions of one agent, but see SharedID
-	Text    string
-	Kind    QuestionKind
-	Options []Option // empty where they are not known
+	ID      string       `json:"id"` // differs between two questions of one agent, but see SharedID
+	Kind    QuestionKind `json:"kind"`
+	Text    string       `json:"text"`
+	Options []Option     `json:"options,omitempty"` // empty where they are not known
 
 	// Vague says that Text only tells that something is asked: its source does
 	// not know what. SharedID says that its source cannot tell two questions in
 	// a row apart.
-	Vague, SharedID bool
+	Vague    bool `json:"-"`
+	SharedID bool `json:"-"`
 }
 
 // QuestionKind groups questions by what a wrong answer does. The values are
@@ -124,39 +114,20 @@ const (
 	Dialog     QuestionKind = "dialog"     // a dialog of the CLI itself: trust, keys, models
 )
 
-// Option is one way to answer a question.
+// Option is one way to answer a question. In JSON it is its label.
 type Option struct {
 	ID    string
 	Label string
 }
 
-// Event is one thing that happened in a conversation.
-type Event struct {
-	Seq  uint64
-	At   time.Time
-	Kind EventKind
-	Turn string // the id of the message that began the turn, or ""
+// MarshalText is the label.
+func (o Option) MarshalText() ([]byte, error) { return []byte(o.Label), nil }
 
-	State   *State   // of StateChanged
-	Receipt *Receipt // of MessageMoved
-	Text    string   // of Said: what the agent said
-	Tool    *ToolUse // of ToolUsed
-	Usage   *Usage   // of UsageReported and TurnEnded, where it is known
+// UnmarshalText makes an option of a label.
+func (o *Option) UnmarshalText(text []byte) error {
+	o.ID, o.Label = string(text), string(text)
+	return nil
 }
-
-// EventKind is what an event tells. The values are stored and sent: add,
-// never rename.
-type EventKind string
-
-// The kinds of events.
-const (
-	StateChanged  EventKind = "state"
-	MessageMoved  EventKind = "message"
-	Said          EventKind = "said"
-	ToolUsed      EventKind = "tool"
-	UsageReported EventKind = "usage"
-	TurnEnded     EventKind = "turn_ended"
-)
 
 // ToolUse is a tool that an agent used.
 type ToolUse struct {
@@ -164,9 +135,171 @@ type ToolUse struct {
 	Input string // as the agent gave it, JSON where it was that
 }
 
-// Usage counts what a turn cost.
+// MarshalJSON writes the input as JSON. What is none is a text. Who encodes
+// decides whether it is escaped for pages.
+func (u ToolUse) MarshalJSON() ([]byte, error) {
+	t := toolUse{Name: u.Name}
+	switch {
+	case json.Valid([]byte(u.Input)):
+		t.Input = json.RawMessage(u.Input)
+	case u.Input != "":
+		t.Input = u.Input
+	}
+	var out bytes.Buffer
+	plain := json.NewEncoder(&out)
+	plain.SetEscapeHTML(false)
+	err := plain.Encode(t)
+	return out.Bytes(), err
+}
+
+// UnmarshalJSON keeps the input as it is written.
+func (u *ToolUse) UnmarshalJSON(data []byte) error {
+	var input json.RawMessage
+	t := toolUse{Input: &input}
+	err := json.Unmarshal(data, &t)
+	u.Name, u.Input = t.Name, string(input)
+	return err
+}
+
+// toolUse is a ToolUse in JSON.
+type toolUse struct {
+	Name  string `json:"name"`
+	Input any    `json:"input,omitempty"`
+}
+
+// Usage counts what a turn used.
 type Usage struct {
-	InputTokens  int64
-	OutputTokens int64
-	CostUSD      float64 // 0 where it is not known
+	InputTokens  int64   `json:"input_tokens,omitempty"` // cached ones included
+	OutputTokens int64   `json:"output_tokens,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"` // 0 where it is not known
+}
+
+// ErrAgentEnded is the cause of a context that ends because the agent was ended
+// on purpose: what is being typed at it is not typed to its end.
+var ErrAgentEnded = errors.New("the agent was ended")
+
+// A Source tells what a coding agent does from something truer than its
+// screen: a state file, a socket, an event stream, a window title.
+type Source interface {
+	// Name says what is read, for 'den agent explain'.
+	Name() string
+	// State returns what the agent does now. An Activity of Unknown means
+	// that the source has nothing to say at the moment, as during the dialogs
+	// of a start: then the screen decides.
+	State(ctx context.Context) (State, error)
+	// Changes returns a channel that receives after the state may have
+	// changed. A slow receiver misses none: tokens are merged. It is closed
+	// when the source has ended.
+	Changes() <-chan struct{}
+	// Close lets go of the source and waits for its goroutines.
+	Close() error
+}
+
+// A Sender is a Source that can also hand a message over, without typing.
+type Sender interface {
+	Send(ctx context.Context, m Message) (Receipt, error)
+}
+
+// A Confirmer is a Sender that can also tell later what became of a message.
+type Confirmer interface {
+	// Confirm returns the receipt of a message that the agent has. found is
+	// false where it does not have it, or does not show it yet.
+	Confirm(ctx context.Context, id string) (r Receipt, found bool, err error)
+}
+
+// An Answerer is a Source that can also decide a question, without typing.
+type Answerer interface {
+	Answer(ctx context.Context, question, option string) error
+}
+
+// sourceNames are what is read of each coding agent whose state has a source
+// of its own, by the name of its preset.
+var sourceNames = map[string]string{
+	"claude":   "claude session file",
+	"codex":    "codex app server",
+	"copilot":  "copilot session files",
+	"gemini":   "gemini window title",
+	Harness:    Harness,
+	"opencode": "opencode server",
+}
+
+// Harness is the name under which agents are known that a harness drives.
+const Harness = "harness"
+
+// SourceName says what the state of a preset's agent is read from before its
+// screen, "" for nothing.
+func SourceName(vendor string) string { return sourceNames[vendor] }
+
+// Asked is a message whose answer is looked for.
+type Asked struct {
+	Message
+	// Handed is when den began to hand it over: what the agent got before
+	// that is another message, whatever its text.
+	Handed time.Time
+}
+
+// Is reports whether a text that the agent got at a time is the message. White
+// space does not count: agents change it.
+func (a Asked) Is(text string, at time.Time) bool {
+	return !at.Before(a.Handed.Truncate(time.Millisecond)) && slices.Equal(strings.Fields(a.Text), strings.Fields(text))
+}
+
+// Reply is what an agent said to a message.
+type Reply struct {
+	Text string
+	// Ended says that the turn is over; else more may come.
+	Ended     bool
+	Cancelled bool   // somebody ended the turn
+	Failure   string // why the turn failed, "" where it did not
+
+	Duration time.Duration // of the turn, 0 where it is not known
+	Usage    Usage         // zero where it is not known
+	Tools    []ToolUse     // that the agent used, in order; nil where that is not known
+
+	Source    string // what it was read from: "claude transcript", "screen"
+	Certainty Certainty
+}
+
+// AskOptions are how an answer is waited for.
+type AskOptions struct {
+	Caller string        // the agent that asks, "" for a person
+	Limit  time.Duration // 0 for as long as who asks stays
+}
+
+// Answer is what who asks an agent gets, once the turn is over. It is sent as
+// JSON.
+type Answer struct {
+	ID         string    `json:"message_id"`
+	Text       string    `json:"text"`
+	DurationMs int64     `json:"duration_ms"`
+	Usage      Usage     `json:"usage"`
+	Tools      []ToolUse `json:"tools,omitempty"`
+	// ToolsIncomplete means that Tools may lack some: the turn used more than
+	// are kept, was long ago, or began before the harness was restarted.
+	ToolsIncomplete bool `json:"tools_incomplete,omitempty"`
+
+	Cancelled bool      `json:"cancelled,omitempty"`
+	Attempts  int       `json:"attempts"`
+	Source    string    `json:"source"`              // how the answer is known
+	Certainty Certainty `json:"certainty,omitempty"` // how surely it is the one to the message
+}
+
+// Certainty is how surely a reply is the one to the message. The values are
+// sent: add, never rename.
+type Certainty string
+
+// The degrees of certainty, from the highest.
+const (
+	Exact   Certainty = "exact"   // the agent's own record ties it to the message's id
+	Matched Certainty = "matched" // the agent's own record has the message by its text, and the reply behind it
+	Likely  Certainty = "likely"  // it stands behind the message, and may hold more or less than the reply
+	Unsure  Certainty = "unsure"  // likely, and whether the turn was over is not known
+)
+
+// A Replier is a Source that can also tell what the agent said to a message,
+// from the record that the agent keeps.
+type Replier interface {
+	// ReplyTo returns what the agent has said to a message so far. A message
+	// that the record does not have, or not yet, is fault.NotFound.
+	ReplyTo(ctx context.Context, m Asked) (Reply, error)
 }

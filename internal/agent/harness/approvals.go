@@ -64,16 +64,6 @@ func (h *Harness) ask(ctx context.Context, r permission.Request) permission.Deci
 	return h.broker.Ask(ctx, r)
 }
 
-// answer decides an open question for whoever talks with the agent.
-func (h *Harness) answer(_ context.Context, question, option string) error {
-	answer, err := h.answerOf(question, option, "")
-	if err == nil {
-		answer.By = "the keeper's user"
-		_, err = h.broker.Decide(question, answer)
-	}
-	return err
-}
-
 // answerOf is the decision that an option stands for. A choice that the agent
 // offers is taken as it is, whatever it is called.
 func (h *Harness) answerOf(id, option, text string) (permission.Answer, error) {

@@ -2,6 +2,7 @@ package harness_test
 
 import (
 	"context"
+	"den/internal/agent/conversation"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func TestFailedAttemptsAreSpent(t *testing.T) {
 	conn, asker := w.dial("worker"), w.dial("worker")
 	answered := make(chan error, 1)
 	go func() {
-		var answer ipc.Answer
+		var answer conversation.Answer
 		_, err := asker.Call(t.Context(), ipc.Request{Type: ipc.Converse, Message: "spend"}, &answer)
 		answered <- err
 	}()

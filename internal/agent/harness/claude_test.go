@@ -3,6 +3,7 @@ package harness_test
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"den/internal/agent/conversation"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -106,7 +107,7 @@ func (w *world) webhooks(r *receiver, types ...string) func(*harness.Options) {
 // end of its turn.
 func (w *world) converse(nick, text string) string {
 	w.t.Helper()
-	var answer ipc.Answer
+	var answer conversation.Answer
 	if _, err := w.dial(nick).Call(w.t.Context(), ipc.Request{Type: ipc.Converse, Message: text, Callers: []string{"another"}}, &answer); err != nil {
 		w.t.Fatal(err)
 	}
@@ -235,7 +236,7 @@ func TestQuestionIsAnswered(t *testing.T) {
 	id = asked()
 	conn := w.dial("curious")
 	var status ipc.AgentStatus
-	if _, err := conn.Call(t.Context(), ipc.Request{Type: ipc.Status}, &status); err != nil || status.Question == nil || status.Question.Kind != "choice" || !slices.Equal(status.Question.Options, []string{"pears", "plums"}) {
+	if _, err := conn.Call(t.Context(), ipc.Request{Type: ipc.Status}, &status); err != nil || status.Question == nil || status.Question.Kind != "choice" || !slices.Equal(status.Question.Options, []conversation.Option{{ID: "pears", Label: "pears"}, {ID: "plums", Label: "plums"}}) {
 		t.Errorf("%+v, %v", status.Question, err)
 	}
 	if _, err := conn.Call(t.Context(), ipc.Request{Type: ipc.Decide, Question: id, Option: "plums", By: "tester"}, nil); err != nil {

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"os"
 	"strings"
 
 	"den/internal/agent/permission"
@@ -84,4 +85,21 @@ func (d decision) answer(by string) (permission.Answer, error) {
 		return permission.Answer{}, fault.Errorf(fault.Usage, "nothing was decided: %q is not understood; say 'approve %s', with 'always' or '--why TEXT' behind it", d.unclear, d.id)
 	}
 	return permission.Answer{Approve: d.option == optionApprove, Text: d.text, Always: d.always, By: by, Why: d.why}, nil
+}
+
+// noteDenials keeps what a tool's output says that the agent's sandbox refused,
+// in words, for who asks the keeper.
+func (h *Harness) noteDenials(output string) {
+	p := h.config.Sandbox
+	if p == nil {
+		return
+	}
+	life, _ := p.Living() // this process is of one life
+	fresh, err := p.Note(life, p.Denials(output, os.Environ()))
+	if err != nil {
+		h.logf("keep what the sandbox refused: %v", err)
+	}
+	for _, line := range fresh {
+		h.logf("the sandbox: %s", line)
+	}
 }

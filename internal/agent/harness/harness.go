@@ -345,7 +345,7 @@ func (h *Harness) newRunner() (*runner.Runner, error) {
 		env[name] = c.Nick
 	}
 	return runner.New(runner.Config{
-		Dir: h.stateDir, Driver: h.options.Driver, Listener: (*listener)(h), Silence: c.TurnSilence, Clock: h.clock, Answer: h.answer, Gate: h.gate,
+		Dir: h.stateDir, Driver: h.options.Driver, Listener: (*listener)(h), Silence: c.TurnSilence, Clock: h.clock, Gate: h.gate,
 		Options: runner.Options{
 			Spawn: h.options.Spawn, Command: c.Command, Dir: c.Dir, Env: env, Model: c.Model, Thinking: c.Thinking,
 			SystemPrompt: h.systemPrompt(), Extra: c.Options, Ask: h.ask, Log: h.screen.Log,

@@ -2,6 +2,7 @@ package harness_test
 
 import (
 	"context"
+	"den/internal/agent/conversation"
 	"fmt"
 	"io"
 	"net"
@@ -430,7 +431,7 @@ func TestCommands(t *testing.T) {
 	if err := call(ipc.Request{Type: ipc.Status}, &status); err != nil || status.Activity != "idle" || !status.Running || !status.Connected || status.TurnCount != 0 {
 		t.Errorf("%+v, %v", status, err)
 	}
-	var answer ipc.Answer
+	var answer conversation.Answer
 	if err := call(ipc.Request{Type: ipc.Converse, Message: "say 42"}, &answer); err != nil || answer.Text != "42" {
 		t.Errorf("%+v, %v", answer, err)
 	}

@@ -63,7 +63,7 @@ func (h *Harness) currentStatus(ctx context.Context) (ipc.AgentStatus, error) {
 	}
 	s := ipc.AgentStatus{
 		Running: h.runner.Running(), Paused: paused != "", CircuitOpen: h.runner.CircuitOpen(), TurnCount: turns,
-		State: string(state.Activity), Since: state.Since, Why: state.Why, Question: questionOf(state.Question), Pending: h.runner.Pending(), SessionID: h.runner.SessionID(),
+		State: string(state.Activity), Since: state.Since, Why: state.Why, Question: state.Question, Pending: h.runner.Pending(), SessionID: h.runner.SessionID(),
 		Connected: h.chat != nil && h.chat.Connected(),
 	}
 	if !last.IsZero() {
@@ -100,17 +100,6 @@ func (h *Harness) currentStatus(ctx context.Context) (ipc.AgentStatus, error) {
 	return s, nil
 }
 
-func questionOf(q *conversation.Question) *ipc.Question {
-	if q == nil {
-		return nil
-	}
-	told := &ipc.Question{ID: q.ID, Kind: string(q.Kind), Text: q.Text}
-	for _, o := range q.Options {
-		told.Options = append(told.Options, o.ID)
-	}
-	return told
-}
-
 func (h *Harness) pause(_ context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
 	why := r.Why
 	if why == "" {
@@ -136,20 +125,14 @@ func (h *Harness) shutdown(context.Context, ipc.Request, *ipc.Client) (any, erro
 	return struct{}{}, nil
 }
 
-func takenOf(r conversation.Receipt) ipc.Taken {
-	return ipc.Taken{ID: r.ID, Progress: string(r.Progress), Evidence: r.Evidence, At: r.At, Found: true}
-}
-
 func (h *Harness) takePrompt(_ context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
 	receipt, err := h.runner.SendPrompt(runner.Prompt{ID: r.MessageID, Text: r.Message, Route: Route{Kind: RouteNudge}.encode()})
-	return takenOf(receipt), err
+	return ipc.Taken{Receipt: receipt, Found: true}, err
 }
 
 func (h *Harness) confirm(ctx context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
 	receipt, found, err := h.runner.Confirm(ctx, r.MessageID)
-	taken := takenOf(receipt)
-	taken.Found = found
-	return taken, err
+	return ipc.Taken{Receipt: receipt, Found: found}, err
 }
 
 // maxDepth bounds how long a chain of agents that ask each other may be.
@@ -186,8 +169,8 @@ func (h *Harness) converse(ctx context.Context, r ipc.Request, _ *ipc.Client) (a
 		if o.Failure != nil {
 			return nil, fault.Hintf(fault.Errorf(fault.Internal, "the agent could not answer: %w", o.Failure), "%s", o.Failure.Advice())
 		}
-		return h.withTools(ipc.Answer{
-			ID: r.MessageID, Text: o.Result.Text, DurationMs: o.Duration.Milliseconds(), Usage: ipc.Usage(o.Result.Usage), Cancelled: o.Result.Cancelled,
+		return h.withTools(conversation.Answer{
+			ID: r.MessageID, Text: o.Result.Text, DurationMs: o.Duration.Milliseconds(), Usage: o.Result.Usage, Cancelled: o.Result.Cancelled,
 			Attempts: o.Attempts,
 		}), nil
 	case <-ctx.Done():
@@ -209,13 +192,10 @@ func NotAnswered(err error, b *permission.Broker, id string) error {
 }
 
 // withTools adds to an answer how it is known and which tools were used for it.
-func (h *Harness) withTools(a ipc.Answer) ipc.Answer {
-	a.Source, a.Certainty = h.config.Backend+" protocol", string(conversation.Exact)
-	uses, complete := h.runner.ToolsOf(a.ID)
-	a.ToolsIncomplete = !complete
-	for _, u := range uses {
-		a.Tools = append(a.Tools, ipc.Used(u.Name, u.Input))
-	}
+func (h *Harness) withTools(a conversation.Answer) conversation.Answer {
+	a.Source, a.Certainty = h.config.Backend+" protocol", conversation.Exact
+	tools, complete := h.runner.ToolsOf(a.ID)
+	a.Tools, a.ToolsIncomplete = tools, !complete
 	return a
 }
 
@@ -263,7 +243,7 @@ func (h *Harness) earlierAnswer(id string) (any, error) {
 	if m.Answer == "" && m.Reason != "" {
 		return nil, fault.Errorf(fault.Internal, "the agent could not answer: %s", m.Reason)
 	}
-	return h.withTools(ipc.Answer{ID: id, Text: m.Answer, Attempts: m.Attempts}), nil
+	return h.withTools(conversation.Answer{ID: id, Text: m.Answer, Attempts: m.Attempts}), nil
 }
 
 func (h *Harness) cancel(context.Context, ipc.Request, *ipc.Client) (any, error) {
@@ -272,21 +252,11 @@ func (h *Harness) cancel(context.Context, ipc.Request, *ipc.Client) (any, error)
 
 // watch sends the state now and whenever it changes, until the client leaves.
 func (h *Harness) watch(ctx context.Context, _ ipc.Request, c *ipc.Client) (any, error) {
-	send := func() error {
+	return struct{}{}, h.runner.Follow(ctx, func() error {
 		status, err := h.currentStatus(ctx)
 		if err != nil {
 			return err
 		}
 		return c.Send(ipc.StateLine{Type: ipc.TypeState, AgentStatus: status})
-	}
-	if err := send(); err != nil {
-		return nil, err
-	}
-	err := h.runner.Events(ctx, 0, func(e conversation.Event) error {
-		if e.Kind != conversation.StateChanged && e.Kind != conversation.TurnEnded {
-			return nil
-		}
-		return send()
 	})
-	return struct{}{}, err
 }

@@ -1,6 +1,7 @@
 package harness_test
 
 import (
+	"den/internal/agent/conversation"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,7 +26,7 @@ print(s.makefile().readline())
 		t.Fatal(err)
 	}
 	w.start("worker", fmt.Sprintf("cat >/dev/null; python3 %s", speaker))
-	var answer ipc.Answer
+	var answer conversation.Answer
 	if _, err := w.dial("worker").Call(t.Context(), ipc.Request{Type: ipc.Converse, Message: "approve it"}, &answer); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package harness_test
 
 import (
 	"context"
+	"den/internal/agent/conversation"
 	"encoding/json"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestAnswerHasTools(t *testing.T) {
 	w.start("echo", sayer, func(o *harness.Options) { o.Driver = toolUser{times: 1} })
 	conn := w.dial("echo")
 	for _, say := range []string{"1", "2"} {
-		var answer ipc.Answer
+		var answer conversation.Answer
 		if _, err := conn.Call(t.Context(), ipc.Request{Type: ipc.Converse, Message: "say " + say}, &answer); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func TestAnswerHasTools(t *testing.T) {
 func TestAnswerHasAllToolsOfLongTurn(t *testing.T) {
 	const times = 600
 	w := newWorld(t)
-	ask := func() (answer ipc.Answer) {
+	ask := func() (answer conversation.Answer) {
 		t.Helper()
 		if _, err := w.dial("echo").Call(t.Context(), ipc.Request{Type: ipc.Converse, Message: "say 1", MessageID: "long"}, &answer); err != nil {
 			t.Fatal(err)

@@ -87,8 +87,7 @@ func (h *Harness) noteEnd(p runner.Prompt, o runner.Outcome) {
 	h.mu.Unlock()
 	e := turns.Entry{Kind: turns.Ended, Turn: p.ID, Cancelled: o.Result.Cancelled, TookMs: o.Duration.Milliseconds(), Attempt: o.Attempts}
 	if u := o.Result.Usage; u != (runner.Usage{}) {
-		used := turns.Usage(u)
-		e.Usage = &used
+		e.Usage = &u
 	}
 	if f := o.Failure; f != nil {
 		e.Failed, e.Class, e.Text = true, string(f.Class), f.WithAdvice()

@@ -3,8 +3,6 @@ package runner
 import (
 	"testing"
 	"time"
-
-	"den/internal/agent/conversation"
 )
 
 // The rows are steps in time: what happens, and whether the breaker is open
@@ -71,8 +69,8 @@ func TestBreakerOfALivingAgent(t *testing.T) {
 func TestTryThatTellsNothing(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	r := &Runner{
-		config: Config{Driver: named{}, Listener: deaf{}, Clock: func() time.Time { return now }, Options: Options{Log: func(string) {}}},
-		ring:   conversation.NewRing(), breaker: Breaker{Limit: 1, Window: time.Minute},
+		config:  Config{Driver: named{}, Listener: deaf{}, Clock: func() time.Time { return now }, Options: Options{Log: func(string) {}}},
+		breaker: Breaker{Limit: 1, Window: time.Minute},
 	}
 	r.fail(&Failure{Class: Gone})
 	if r.breaker.Try(now) {

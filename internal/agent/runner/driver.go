@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 
+	"den/internal/agent/conversation"
 	"den/internal/agent/permission"
 )
 
@@ -158,11 +159,7 @@ type ToolDone struct {
 }
 
 // Usage counts what was used.
-type Usage struct {
-	InputTokens  int64   `json:"input_tokens,omitempty"` // cached ones included
-	OutputTokens int64   `json:"output_tokens,omitempty"`
-	CostUSD      float64 `json:"cost_usd,omitempty"` // 0 where it is not known
-}
+type Usage = conversation.Usage
 
 // Size is how much of the model's context is in use, as far as it is told.
 type Size struct {

@@ -31,9 +31,7 @@ type Config struct {
 	Grace time.Duration
 	// Gate is asked before each turn: a reason keeps it from beginning, until
 	// the time if that is not zero. Or nil.
-	Gate func() (why string, until time.Time)
-	// Answer decides an open question; see SetQuestion.
-	Answer  func(ctx context.Context, question, option string) error
+	Gate    func() (why string, until time.Time)
 	Breaker Breaker // zero means DefaultBreaker
 	Clock   func() time.Time
 }
@@ -73,7 +71,6 @@ type Outcome struct {
 type Runner struct {
 	config   Config
 	queue    *outbox.Queue
-	ring     *conversation.Ring
 	tools    toolLog
 	activity *activity
 	wake     chan struct{} // room for one token: something changed that the loop waits for
@@ -90,7 +87,8 @@ type Runner struct {
 	holdWhy  string   // why no turn begins, or ""
 	hold     time.Time
 	breaker  Breaker
-	tries    int // to open a session, since the last that succeeded
+	tries    int           // to open a session, since the last that succeeded
+	changed  chan struct{} // closed, and nil, when the state changes; nil while nobody follows it
 }
 
 // New reads what an earlier Runner left in the directory. It starts nothing.
@@ -114,12 +112,12 @@ func New(c Config) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	queue, err := outbox.Open(filepath.Join(c.Dir, "queue"))
+	queue, err := outbox.Open(QueueDir(c.Dir))
 	if err != nil {
 		return nil, err
 	}
 	r := &Runner{
-		config: c, queue: queue, ring: conversation.NewRing(), activity: &activity{clock: c.Clock},
+		config: c, queue: queue, activity: &activity{clock: c.Clock},
 		wake: make(chan struct{}, 1), state: s, breaker: c.Breaker,
 	}
 	for _, damaged := range queue.Damaged() {
@@ -127,6 +125,9 @@ func New(c Config) (*Runner, error) {
 	}
 	return r, nil
 }
+
+// QueueDir is where a Runner with a directory keeps its messages.
+func QueueDir(dir string) string { return filepath.Join(dir, "queue") }
 
 // Start opens a session, or resumes the last one, and begins with what is
 // queued. initial, if not empty, is queued as the first message. An agent that
@@ -322,4 +323,79 @@ func (r *Runner) rouse() {
 func (r *Runner) ask(ctx context.Context, q permission.Request) permission.Decision {
 	defer r.activity.touch()
 	return r.config.Options.Ask(ctx, q)
+}
+
+// Confirm tells what became of a message.
+func (r *Runner) Confirm(_ context.Context, id string) (receipt conversation.Receipt, found bool, err error) {
+	m, err := r.queue.Get(id)
+	if fault.KindOf(err) == fault.NotFound {
+		return conversation.Receipt{}, false, nil
+	}
+	return m.Receipt(), err == nil, err
+}
+
+// State is what the agent does now.
+func (r *Runner) State(context.Context) (conversation.State, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stateLocked(), nil
+}
+
+func (r *Runner) stateLocked() conversation.State {
+	s := conversation.State{Source: r.config.Driver.Name() + " protocol", Why: r.holdWhy}
+	switch {
+	case r.stop == nil:
+		s.Activity = conversation.Gone
+	case r.question != nil:
+		s.Activity, s.Question = conversation.Asking, r.question
+	case r.turn != nil:
+		s.Activity, s.Since = conversation.Busy, r.turn.begun
+	case r.failure != nil:
+		s.Activity, s.Why = conversation.Broken, r.failure.WithAdvice()
+	case r.session == nil:
+		s.Activity = conversation.Starting
+	default:
+		s.Activity, s.Since = conversation.Ready, r.rested
+	}
+	return s
+}
+
+// Follow calls tell now and whenever the state may have changed, until the
+// context ends or tell fails. Changes that come meanwhile are told as one.
+func (r *Runner) Follow(ctx context.Context, tell func() error) error {
+	for {
+		r.mu.Lock()
+		if r.changed == nil {
+			r.changed = make(chan struct{})
+		}
+		changed := r.changed
+		r.mu.Unlock()
+		if err := tell(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+// tellState has those who follow the state look at it.
+func (r *Runner) tellState() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+}
+
+// noteTools keeps which tools a message of the agent uses.
+func (r *Runner) noteTools(p Prompt, m *Message) {
+	for _, b := range m.Content {
+		if b.Type == BlockToolUse {
+			r.tools.add(p.ID, &conversation.ToolUse{Name: b.Name, Input: string(b.Input)})
+		}
+	}
 }

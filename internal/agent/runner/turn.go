@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"sync/atomic"
@@ -128,8 +129,7 @@ func (r *Runner) finish(m outbox.Message, o Outcome) {
 		r.breaker.Succeed()
 		r.mu.Unlock()
 	}
-	usage := conversation.Usage{InputTokens: o.Result.Usage.InputTokens, OutputTokens: o.Result.Usage.OutputTokens, CostUSD: o.Result.Usage.CostUSD}
-	r.tell(conversation.Event{Kind: conversation.TurnEnded, Turn: m.ID, Text: answer, Usage: &usage})
+	r.tellState() // before those who wait for the answer have it
 	r.config.Listener.TurnEnded(promptOf(m), o)
 	r.tellState()
 }
@@ -292,12 +292,9 @@ func (r *Runner) happened(session Session, t *openTurn, e Event) {
 			}
 		}
 	case Spoke:
-		r.tellMessage(p, e.Message)
+		r.noteTools(p, e.Message)
 	case Used:
 		t.used = *e.Usage
-		r.tell(conversation.Event{Kind: conversation.UsageReported, Turn: p.ID, Usage: &conversation.Usage{
-			InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, CostUSD: e.Usage.CostUSD,
-		}})
 	}
 	r.config.Listener.Happened(p, e)
 }
@@ -313,10 +310,30 @@ func (r *Runner) accepted(p Prompt, session string) {
 	})
 	if err != nil {
 		r.config.Options.Log("note that a message was taken: " + err.Error())
-		return
 	}
-	if m, err = r.queue.Get(p.ID); err == nil {
-		receipt := m.Receipt()
-		r.tell(conversation.Event{Kind: conversation.MessageMoved, Turn: p.ID, Receipt: &receipt})
+}
+
+// A Prompt is a message for the agent. Its ID is that of the turn it begins,
+// and Route, which the Runner does not read, says where the answer goes.
+type Prompt struct {
+	ID     string
+	Text   string
+	Route  string
+	Urgent bool // before all whose turns have not begun; it has no Route
+}
+
+func promptOf(m outbox.Message) Prompt { return Prompt{ID: m.ID, Text: m.Text, Route: m.Route} }
+
+// maxQuoted bounds what is repeated of a message that the agent has.
+const maxQuoted = 2000
+
+// resumeText tells the agent of a message whose turn was cut off. The message
+// is not sent again: it may have been done in part. An agent whose conversation
+// has it is only reminded of it; one that may never have got it reads all of it.
+func resumeText(text, why string, has bool) string {
+	if has && len(text) > maxQuoted {
+		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 	}
+	quoted := "> " + strings.ReplaceAll(text, "\n", "\n> ")
+	return fmt.Sprintf("[den] Your last turn was cut off before it ended (%s). It was about this message:\n%s\nCheck what you have done of it already. Finish the rest, and answer the message.", why, quoted)
 }

@@ -30,12 +30,7 @@ func (d *daemon) answer(ctx context.Context, req keeper.Answer) (keeper.Answered
 	if err != nil {
 		return keeper.Answered{}, fault.Errorf(fault.KindOf(err), "answer agent '%s': %w", m.Name(), err)
 	}
-	if d.socketOf(m) != "" { // its question is an approval, which records who decides
-		_, err = d.decide(ctx, keeper.Decision{ID: q.ID, Agent: m.Name(), Option: option.ID, By: req.By})
-	} else {
-		err = m.Answer(ctx, q.ID, option.ID)
-	}
-	if err != nil {
+	if err := m.Answer(ctx, q.ID, option.ID, req.By); err != nil {
 		return keeper.Answered{}, err
 	}
 	d.controller.Event(keeper.Event{

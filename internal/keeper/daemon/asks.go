@@ -2,16 +2,16 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"den/internal/agent/conversation"
+	"den/internal/agent/conversation/outbox"
+	"den/internal/agent/conversation/protocol"
 	"den/internal/agent/harness"
-	"den/internal/agent/harness/ipc"
 	"den/internal/base/fault"
-	"den/internal/base/poll"
 	"den/internal/keeper"
+	"den/internal/place/workspace"
 )
 
 // maxAskDepth bounds how many agents may wait for each other in a chain.
@@ -89,94 +89,38 @@ func (d *daemon) ask(ctx context.Context, m member, req keeper.Agent) (any, erro
 		return nil, err
 	}
 	defer end()
-	if socket := d.socketOf(m); socket != "" {
-		return d.converse(ctx, m, socket, req)
+	answer, err := m.Ask(ctx, conversation.Message{ID: req.NudgeID, Text: req.Text}, conversation.AskOptions{Caller: req.Caller, Limit: time.Duration(req.TimeoutMs) * time.Millisecond})
+	if fault.KindOf(err) == fault.Timeout && fault.HintOf(err) == "" {
+		err = harness.NotAnswered(err, d.policies.Named(m.Name()), req.NudgeID)
 	}
-	if req.TimeoutMs > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(req.TimeoutMs)*time.Millisecond)
-		defer cancel()
-	}
-	reply, err := m.Ask(ctx, req.NudgeID, req.Text)
-	switch {
-	case fault.KindOf(err) == fault.Timeout:
-		return nil, harness.NotAnswered(err, d.policies.Named(m.Name()), req.NudgeID)
-	case err != nil:
-		return nil, err
-	case reply.Failure != "":
-		return nil, fault.Errorf(fault.Internal, "the agent could not answer: %s", reply.Failure)
-	}
-	return answerOf(req.NudgeID, reply), nil
-}
-
-// answerOf is a reply as it is sent.
-func answerOf(id string, r conversation.Reply) ipc.Answer {
-	a := ipc.Answer{
-		ID: id, Text: r.Text, DurationMs: r.Duration.Milliseconds(), Usage: ipc.Usage(r.Usage), Cancelled: r.Cancelled,
-		Attempts: 1, Source: r.Source, Certainty: string(r.Certainty),
-	}
-	for _, t := range r.Tools {
-		a.Tools = append(a.Tools, ipc.Used(t.Name, t.Input))
-	}
-	return a
-}
-
-// converse asks an agent that a harness drives.
-func (d *daemon) converse(ctx context.Context, m member, socket string, req keeper.Agent) (any, error) {
-	begun, limit := time.Now(), time.Duration(req.TimeoutMs)*time.Millisecond
-	conn, err := d.dialHarness(ctx, m, socket, limit)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() // Best effort: it was answered.
-	var callers []string
-	if req.Caller != "" {
-		callers = []string{req.Caller}
-	}
-	if limit > 0 {
-		limit = max(time.Millisecond, limit-time.Since(begun))
-	}
-	var answer ipc.Answer
-	_, err = conn.Call(ctx, ipc.Request{Type: ipc.Converse, Message: req.Text, MessageID: req.NudgeID, Timeout: limit.Seconds(), Callers: callers}, &answer)
-	return answer, err
+	return answer, nil
 }
 
-// dialHarness connects to a harness. It waits for one that is starting, and for
-// one that the keeper starts again, within the limit; 0 is none.
-func (d *daemon) dialHarness(ctx context.Context, m member, socket string, limit time.Duration) (conn *ipc.Conn, err error) {
-	within := ctx
-	if limit > 0 {
-		var cancel context.CancelFunc
-		within, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
+// harnessOf is what drives an agent by its protocol, nil for one on a screen.
+func (d *deps) harnessOf(ag *workspace.Agent, name, key string, running func(context.Context) (bool, error)) (*protocol.Harness, error) {
+	socket, err := d.mindSocket(ag, key)
+	if err != nil || socket == "" {
+		return nil, err
 	}
-	var s keeper.AgentStatus
-	waited := poll.Until(within, func() (bool, error) {
-		conn, err = ipc.Dial(within, socket)
-		if err == nil || fault.KindOf(err) != fault.NotRunning {
-			return true, nil
-		}
-		s = d.statusOf(m)
-		running, rerr := m.IsRunning(within)
-		return rerr == nil && !running && (s.Wanted != keeper.Running || s.Actual == keeper.Quarantined || s.Actual == keeper.Finished), nil
-	})
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case within.Err() != nil:
-		return nil, fault.Hintf(fault.Errorf(fault.Timeout, "ask agent '%s': it is %s, and took no message within %s", m.Name(), s.Actual, limit), "'den ps' tells why; ask again with more time (--timeout)")
-	case waited != nil:
-		return nil, waited
-	case err != nil && s.Actual != "":
-		return nil, fmt.Errorf("agent '%s' is %s: %w", m.Name(), s.Actual, err)
-	}
-	return conn, err
+	return &protocol.Harness{
+		Socket: socket,
+		Nudges: func() ([]outbox.Message, error) { return harness.Nudges(d.mindDir(key)) },
+		Awaited: func(ctx context.Context) (string, bool) {
+			s := d.statusOf(name)
+			runs, err := running(ctx)
+			gone := err == nil && !runs
+			return s.Actual, !gone || s.Wanted == keeper.Running && s.Actual != keeper.Quarantined && s.Actual != keeper.Finished
+		},
+	}, nil
 }
 
 // statusOf returns what the controller knows of an agent.
-func (d *daemon) statusOf(m member) (one keeper.AgentStatus) {
-	for _, s := range d.controller.Status() {
-		if s.Name == m.Name() {
+func (d *deps) statusOf(name string) (one keeper.AgentStatus) {
+	for _, s := range d.owner.status() {
+		if s.Name == name {
 			return s
 		}
 	}

@@ -74,11 +74,15 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	}
 	noted := d.notes.Of(key)
 	var m *agent.Managed
+	driver, err := d.harnessOf(single, name, key, func(ctx context.Context) (bool, error) { return m.IsRunning(ctx) })
+	if err != nil {
+		return member{}, err
+	}
 	peek := func(ctx context.Context, n int) (string, error) { return m.LastText(ctx, n) }
 	onState := d.tellDenials(name, key, policy, peek, d.tellState(name, key, config.CodingAgent() || single.IsMind(), noted))
 	m, err = agent.New(agent.Options{
 		Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
-		Source: live.Source(), PrepareSource: preparer(live), OnState: onState,
+		Source: live.Source(), Harness: driver, PrepareSource: preparer(live), OnState: onState,
 		HandIn: hook, MakeDir: d.trees.Maker(tree), Confine: confiner(policy, d.den),
 	})
 	if err != nil {

@@ -13,7 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/outbox"
+	"den/internal/agent/conversation/protocol"
+	"den/internal/agent/harness"
 	"den/internal/keeper"
 )
 
@@ -70,8 +73,8 @@ func (d *deps) tellNudge(key string, n outbox.Message) {
 // nudge gives an agent a message. Once it is kept it is not lost, whoever
 // stops waiting: kept tells them.
 func (d *daemon) nudge(ctx context.Context, m member, req keeper.Agent, kept func() error) (keeper.Nudged, error) {
-	n, err := m.KeepNudge(req.NudgeID, req.Text)
-	if err == nil && req.Wait {
+	n, err := m.KeepNudge(ctx, req.NudgeID, req.Text)
+	if err == nil && req.Wait && (!n.Status.Final() || n.Status == conversation.Failed) {
 		if err := kept(); err != nil {
 			return keeper.Nudged{}, err
 		}
@@ -95,8 +98,12 @@ func (d *daemon) nudgesOf(name string) (keeper.Nudges, error) {
 		if only != "" && key != only {
 			continue
 		}
+		kept, err := harness.Nudges(d.mindDir(key))
+		if err != nil {
+			return keeper.Nudges{}, err
+		}
 		name := now.nameOf(key)
-		for _, n := range messages {
+		for _, n := range protocol.All(messages, kept) {
 			all.Nudges = append(all.Nudges, keeper.Nudge{
 				ID: n.ID, Agent: name, Status: string(n.Status), Note: n.Reason, Text: n.Text, Attempts: n.Attempts, Created: n.Created, Updated: n.Updated,
 			})
@@ -180,7 +187,7 @@ func (r *delivery) run() {
 		r.before = nil
 	}
 	for r.ctx.Err() == nil {
-		err := r.of.DeliverNudges(r.ctx)
+		err := r.of.Run(r.ctx)
 		if r.ctx.Err() != nil {
 			return
 		}

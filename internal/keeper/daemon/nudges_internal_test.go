@@ -44,7 +44,7 @@ func nudged(t *testing.T, p provider.Provider, name string, queue *outbox.Queue)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.KeepNudge("", "hello"); err != nil {
+	if _, err := m.KeepNudge(t.Context(), "", "hello"); err != nil {
 		t.Fatal(err)
 	}
 	return member{Managed: m, key: name}

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"den/internal/agent"
-	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/sources"
 	"den/internal/base/build"
 	"den/internal/keeper/boxes"
@@ -21,23 +20,14 @@ import (
 // stays in the state directory while it runs.
 func (f *draft) source(ag *workspace.Agent, p provider.Provider, session, key string) (*sources.Live, error) {
 	lister, ok := p.(provider.ProcessLister)
-	if !reachesSource(ag) {
-		return nil, nil // its server is in the sandbox with it
+	if ag.IsMind() || !reachesSource(ag) {
+		return nil, nil // its harness tells, or its server is in the sandbox with it
 	}
 	if !ok || ag.StateSource == "screen" || ag.SessionProvider == "container" && !boxes.Is(ag) {
 		return nil, nil // in a container, files and ports are others
 	}
-	socket, err := f.d.mindSocket(ag, key)
-	if err != nil {
-		return nil, err
-	}
-	vendor := ag.Provider
-	if socket != "" {
-		vendor = conversation.Harness
-	}
 	a := sources.Agent{
-		Socket: socket,
-		Vendor: vendor, Env: ag.Env.Values, Dir: filepath.Join(f.d.state.Sources(), url.PathEscape(ag.Name)), Version: build.Version,
+		Vendor: ag.Provider, Env: ag.Env.Values, Dir: filepath.Join(f.d.state.Sources(), url.PathEscape(ag.Name)), Version: build.Version,
 		Processes: func(ctx context.Context) ([]int, error) { return lister.Processes(ctx, session) },
 	}
 	if how, _ := ag.PolicyReach(); how == workspace.ByServer {

@@ -20,7 +20,7 @@ func (d *deps) tellState(name, key string, codingAgent bool, noted *notes.Agent)
 		switch s.Activity {
 		case conversation.Asking:
 			e.Type, e.Why = keeper.EventAsking, s.Question.Text
-			e.Detail["question"] = question(s.Question)
+			e.Detail["question"] = s.Question
 		case conversation.Broken:
 			e.Detail["note"] = s.Why
 		case conversation.Ready, conversation.Busy:
@@ -40,22 +40,11 @@ func showState(status *keeper.AgentStatus, s conversation.State) {
 	if s.Activity == conversation.Unknown {
 		return
 	}
-	status.State, status.Question = string(s.Activity), question(s.Question)
+	status.State, status.Question = string(s.Activity), s.Question
 	if s.Activity == conversation.Broken {
 		status.StateWhy = s.Why
 	}
 	if b := s.Budget; b != nil {
 		status.Budget = &keeper.Budget{Level: b.Level, Text: b.Text}
 	}
-}
-
-func question(q *conversation.Question) *keeper.Question {
-	if q == nil {
-		return nil
-	}
-	out := &keeper.Question{ID: q.ID, Kind: string(q.Kind), Text: q.Text}
-	for _, o := range q.Options {
-		out.Options = append(out.Options, o.Label)
-	}
-	return out
 }

@@ -124,8 +124,8 @@ func ofApproval(a keeper.Approval, c commands) keeper.Waiting {
 func ofQuestion(o Agent, c commands) keeper.Waiting {
 	q := o.Status.Question
 	w := keeper.Waiting{Kind: keeper.WaitingQuestion, Since: o.State.Since, What: q.Text, Evidence: "told by its " + o.State.SourceName()}
-	for i, label := range q.Options {
-		w.Actions = append(w.Actions, keeper.Action{Name: fmt.Sprintf("%d: %s", i+1, label), Command: c.line("agent", "answer", o.Status.Name, q.ID, strconv.Itoa(i+1))})
+	for i, option := range q.Options {
+		w.Actions = append(w.Actions, keeper.Action{Name: fmt.Sprintf("%d: %s", i+1, option.Label), Command: c.line("agent", "answer", o.Status.Name, q.ID, strconv.Itoa(i+1))})
 	}
 	w.Actions = append(w.Actions, keeper.Action{Name: "attach", Command: c.line("agent", "attach", o.Status.Name)})
 	return w

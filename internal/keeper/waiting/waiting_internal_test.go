@@ -19,7 +19,7 @@ var noon = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 func TestWaitingOf(t *testing.T) {
 	running := keeper.AgentStatus{Name: "crew/coder", DenSession: "w1.coder", Actual: keeper.Running, State: "ready"}
 	asking := running
-	asking.State, asking.Question = "asking", &keeper.Question{ID: "3f9c", Kind: "permission", Text: "Do you want\nto proceed?", Options: []string{"Yes", "No"}}
+	asking.State, asking.Question = "asking", &conversation.Question{ID: "3f9c", Kind: "permission", Text: "Do you want\nto proceed?", Options: []conversation.Option{{Label: "Yes"}, {Label: "No"}}}
 	quarantined := keeper.AgentStatus{Name: "crew/coder", Actual: keeper.Quarantined, Why: "it failed too often: exit 3", Restarts: 5, Since: noon}
 	never := quarantined
 	never.Restarts, never.Why = 0, "no such file: coder"

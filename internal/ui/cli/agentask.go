@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"den/internal/agent/conversation"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
-	"den/internal/agent/harness/ipc"
 	"den/internal/base/ident"
 	"den/internal/keeper"
 
@@ -51,7 +51,7 @@ it is 11. The message stays in both cases: the same --id with the same text wait
 				method: keeper.MethodAsk, params: req,
 				reach: patience(limit + duration(keeperGrace)), unknown: "how far the message " + id + " has come",
 			}
-			var answer ipc.Answer
+			var answer conversation.Answer
 			if err := a.perform(cmd.Context(), file, ask, &answer); err != nil {
 				return err
 			}

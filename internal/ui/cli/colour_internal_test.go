@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"den/internal/agent/conversation"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ func TestTables(t *testing.T) {
 		{Session: "evil\x1b[2J\u202e", Status: home.Lost, LeftRunning: 2, Command: []string{"a\x1b[31m"}, Cols: 1, Rows: 1, Created: now},
 	}
 	ps := keeper.Ps{Ending: true, Server: &keeper.ChatServer{Address: "127.0.0.1:6667", Socket: "/s", Nick: "me"}, Agents: []keeper.AgentStatus{
-		{Name: "coder", Wanted: "running", Actual: "running", State: "asking", Session: "s", Since: now, Question: &keeper.Question{Text: "may I\nrun it?"}, Attention: attention.Attention{State: attention.Asking}},
+		{Name: "coder", Wanted: "running", Actual: "running", State: "asking", Session: "s", Since: now, Question: &conversation.Question{Text: "may I\nrun it?"}, Attention: attention.Attention{State: attention.Asking}},
 		{Name: "x", Wanted: "running", Actual: "quarantined", Session: "t", Since: now, Why: "ended 5 times", Approval: "bypass", Attention: attention.Attention{State: attention.Failed}},
 	}}
 	checks := []check{{Name: "home", Status: "ok", Message: "/h"}, {Name: "disk", Status: "fail", Message: "full", Fix: "den gc"}}

@@ -3,15 +3,16 @@ package codex
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"path/filepath"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"den/internal/agent/runner"
+	"den/internal/agent/runner/jsonrpc"
 	"den/internal/base/fault"
 )
 
@@ -20,13 +21,11 @@ const (
 	callLimit  = 20 * time.Second // for the answer to one request
 )
 
-// conn is one connection to the server. Reading is its owner's.
+// conn is one connection to the server. Its owner runs peer.Read.
 type conn struct {
-	ws *websocket.Conn
-
-	mu      sync.Mutex // guards the fields below
-	last    int
-	waiting map[string]chan message // by id; one slot each: the send cannot block
+	ws   *websocket.Conn
+	peer *jsonrpc.Peer
+	why  error // that nothing more comes; set before peer.Read returns
 }
 
 // dial connects to the server's socket.
@@ -45,33 +44,28 @@ func dial(ctx context.Context, socket string) (*conn, error) {
 		return nil, fault.Errorf(fault.Unreachable, "connect to codex: %w", err)
 	}
 	ws.SetReadLimit(maxMessage)
-	return &conn{ws: ws, waiting: map[string]chan message{}}, nil
+	c := &conn{ws: ws}
+	c.peer = jsonrpc.Bare(c, func(err error) error {
+		c.why = err
+		return err
+	})
+	return c, nil
 }
 
 // close ends the connection. Best effort: the server notices.
 func (c *conn) close() { _ = c.ws.CloseNow() }
 
-// read returns the next notification or request. Responses go to who waits.
-func (c *conn) read(ctx context.Context) (message, error) {
-	for {
-		_, data, err := c.ws.Read(ctx)
-		if err != nil {
-			return message{}, fault.Errorf(fault.Unreachable, "read from codex: %w", err)
-		}
-		m, err := parseMessage(data)
-		if err != nil || m.Method != "" {
-			return m, err
-		}
-		c.mu.Lock()
-		if waiter := c.waiting[string(m.ID)]; waiter != nil {
-			waiter <- m
-			delete(c.waiting, string(m.ID))
-		}
-		c.mu.Unlock()
+// Read returns the next message, until the connection is closed.
+func (c *conn) Read() (json.RawMessage, error) {
+	_, data, err := c.ws.Read(context.Background())
+	if err != nil {
+		return nil, fault.Errorf(fault.Unreachable, "read from codex: %w", err)
 	}
+	return data, nil
 }
 
-func (c *conn) write(ctx context.Context, v any) error {
+// Write sends a message.
+func (c *conn) Write(ctx context.Context, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fault.Errorf(fault.Internal, "write to codex: %w", err)
@@ -86,33 +80,11 @@ func (c *conn) write(ctx context.Context, v any) error {
 func (c *conn) call(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	answer := make(chan message, 1)
-	c.mu.Lock()
-	c.last++
-	id := strconv.Itoa(c.last)
-	c.waiting[id] = answer
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		delete(c.waiting, id)
-		c.mu.Unlock()
-	}()
-	if err := c.write(ctx, map[string]any{"id": json.RawMessage(id), "method": method, "params": params}); err != nil {
-		return err
+	err := c.peer.Call(ctx, method, params, result)
+	var no *jsonrpc.Error
+	var unread *runner.Failure
+	if errors.As(err, &no) || errors.As(err, &unread) {
+		return fault.Errorf(fault.Protocol, "ask codex for %s: %w", method, err)
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case m := <-answer:
-		if m.Error != nil {
-			return fault.Errorf(fault.Protocol, "ask codex for %s: %s", method, m.Error.Message)
-		}
-		if result == nil {
-			return nil
-		}
-		if err := json.Unmarshal(m.Result, result); err != nil {
-			return fault.Errorf(fault.Protocol, "ask codex for %s: %w", method, err)
-		}
-		return nil
-	}
+	return err
 }

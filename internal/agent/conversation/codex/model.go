@@ -7,31 +7,9 @@ import (
 	"strings"
 
 	"den/internal/agent/conversation"
+	"den/internal/agent/runner/jsonrpc"
 	"den/internal/base/fault"
 )
-
-// message is one of the server: a notification, a request or a response. There
-// is no "jsonrpc" member.
-type message struct {
-	ID     json.RawMessage `json:"id,omitempty"`
-	Method string          `json:"method,omitempty"`
-	Params json.RawMessage `json:"params,omitempty"`
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  *rpcError       `json:"error,omitempty"`
-}
-
-type rpcError struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-}
-
-func parseMessage(data []byte) (message, error) {
-	var m message
-	if err := json.Unmarshal(data, &m); err != nil {
-		return m, fault.Errorf(fault.Protocol, "read codex' message: %w", err)
-	}
-	return m, nil
-}
 
 // thread is what is read of one.
 type thread struct {
@@ -71,7 +49,7 @@ type params struct {
 	Command   string          `json:"command"`
 	Reason    string          `json:"reason"`
 	Questions []question      `json:"questions"`
-	Error     *rpcError       `json:"error"`
+	Error     *jsonrpc.Error  `json:"error"`
 	Turn      endedTurn       `json:"turn"`
 	Usage     struct {
 		Last tokens `json:"last"`
@@ -106,7 +84,7 @@ const (
 )
 
 // asked makes a request of the server's; nil for one that den does not answer.
-func asked(m message, p params) *request {
+func asked(m jsonrpc.Message, p params) *request {
 	r := &request{id: m.ID, thread: p.ThreadID, question: conversation.Question{ID: p.ItemID + "#" + string(m.ID), Kind: conversation.Permission}}
 	switch m.Method {
 	case "item/commandExecution/requestApproval":
@@ -161,7 +139,7 @@ type model struct {
 }
 
 // apply takes a notification or a request in.
-func (m *model) apply(msg message) error {
+func (m *model) apply(msg jsonrpc.Message) error {
 	var p params
 	switch msg.Method {
 	case "thread/started", "thread/status/changed", "thread/closed", "turn/started", "turn/completed", "serverRequest/resolved", "error", "thread/tokenUsage/updated",

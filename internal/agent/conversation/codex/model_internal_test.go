@@ -2,16 +2,23 @@ package codex
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"den/internal/agent/conversation"
+	"den/internal/agent/runner/jsonrpc"
 )
 
 // begun is a server on which the screen has begun a thread.
 const begun = `{"method":"thread/started","params":{"thread":{"id":"t","status":{"type":"idle"},"threadSource":"user"}}}`
+
+func parseMessage(line []byte) (m jsonrpc.Message, err error) {
+	err = json.Unmarshal(line, &m)
+	return m, err
+}
 
 // activities replays messages, one a line, and returns the states that they go
 // through.

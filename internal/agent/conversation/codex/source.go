@@ -1,12 +1,14 @@
 package codex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
 
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/watch"
+	"den/internal/agent/runner/jsonrpc"
 )
 
 // Name is what State.Source says.
@@ -70,7 +72,7 @@ func (s *Source) follow(ctx context.Context) error {
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	defer c.close() // before the wait: it ends the read
-	reading.Go(func() { cancel(s.readAll(ctx, c)) })
+	reading.Go(func() { cancel(s.readAll(c)) })
 	if err := s.begin(ctx, c); err != nil {
 		return err
 	}
@@ -87,22 +89,22 @@ func (s *Source) follow(ctx context.Context) error {
 }
 
 // readAll applies all that comes until the connection ends.
-func (s *Source) readAll(ctx context.Context, c *conn) error {
-	for {
-		m, err := c.read(ctx)
-		if err != nil {
-			return err
-		}
+func (s *Source) readAll(c *conn) error {
+	var wrong error // of what was read
+	c.peer.Read(func(m jsonrpc.Message) {
 		s.mu.Lock()
-		err = s.model.apply(m)
+		err := s.model.apply(m)
 		state := s.model.state()
 		s.mu.Unlock()
 		if err != nil {
-			return err
+			wrong = err
+			c.close()
+			return
 		}
 		s.Set(state)
 		s.wake()
-	}
+	})
+	return cmp.Or(wrong, c.why)
 }
 
 // wake has follow ask about what is not known.
@@ -119,7 +121,7 @@ func (s *Source) begin(ctx context.Context, c *conn) error {
 	if err := c.call(ctx, "initialize", client, nil); err != nil {
 		return err
 	}
-	if err := c.write(ctx, map[string]any{"method": "initialized"}); err != nil {
+	if err := c.peer.Notify(ctx, "initialized", nil); err != nil {
 		return err
 	}
 	var loaded struct {

@@ -1,12 +1,16 @@
 package opencode
 
 import (
+	"context"
 	"encoding/json"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"den/internal/agent/conversation"
+	"den/internal/base/fault"
 )
 
 // message is one of a session, as the server lists it.
@@ -128,4 +132,43 @@ func (m message) addTo(r *conversation.Reply, begun int64) {
 	default:
 		r.Failure = strings.TrimSpace(e.Name + " " + e.Data.Message)
 	}
+}
+
+// RecordName is what Reply.Source says.
+const RecordName = "opencode messages"
+
+var _ conversation.Replier = (*Source)(nil)
+
+// ReplyTo asks the server for the messages of the session that the screen
+// shows.
+func (s *Source) ReplyTo(ctx context.Context, m conversation.Asked) (conversation.Reply, error) {
+	if why := s.Problem(); why != "" {
+		return conversation.Reply{}, fault.Errorf(fault.Unreachable, "read opencode's messages: %s", why)
+	}
+	session, err := s.current(ctx)
+	if err != nil {
+		return conversation.Reply{}, err
+	}
+	if session == "" {
+		return conversation.Reply{}, fault.Errorf(fault.NotFound, "opencode has no session now")
+	}
+	s.mu.Lock()
+	_, working := s.model.working[session]
+	s.mu.Unlock()
+	all, err := s.messages(ctx, session) // after the state: they are no older
+	if err != nil {
+		return conversation.Reply{}, err
+	}
+	r, found := replyIn(all, m, !working)
+	if !found {
+		return r, fault.Errorf(fault.NotFound, "opencode's session %s does not have the message", session)
+	}
+	return r, nil
+}
+
+// messages lists those of a session, the oldest first.
+func (s *Source) messages(ctx context.Context, session string) ([]message, error) {
+	var all []message
+	err := s.client.call(ctx, http.MethodGet, "/session/"+url.PathEscape(session)+"/message", nil, &all)
+	return all, err
 }

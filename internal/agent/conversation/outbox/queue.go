@@ -39,8 +39,9 @@ type Queue struct {
 	messages []*Message // by key
 	past     pastIDs
 	damaged  []string
-	paused   string // why nothing may be sent now, or ""
-	managed  bool   // somebody in this process decides whether to pause
+	handed   time.Time // when the last of those that were moved out was handed over
+	paused   string    // why nothing may be sent now, or ""
+	managed  bool      // somebody in this process decides whether to pause
 }
 
 // Open reads the queue in dir, which is made for the first message. A file
@@ -60,6 +61,16 @@ func Open(dir string) (*Queue, error) {
 		}
 	}
 	return q, nil
+}
+
+// Read returns the messages of a queue that another process has, the oldest
+// first, without those that cannot be read.
+func Read(dir string) ([]Message, error) {
+	q, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return q.List(), nil
 }
 
 func (q *Queue) load(key string) {
@@ -318,6 +329,33 @@ func (q *Queue) keepID(m *Message) error {
 	return q.past.add(m, time.Now())
 }
 
+// MoveOut takes a message out of the queue that another has from now on, with
+// its id, and tells as Finish does. It also tells of one that never was here.
+func (q *Queue) MoveOut(moved Message) error {
+	q.NoteHanded(moved.Handed)
+	q.mu.Lock()
+	m := q.findLocked(moved.ID)
+	q.mu.Unlock()
+	if m != nil && !m.Status.Final() {
+		if err := q.forget(m); err != nil {
+			return err
+		}
+	}
+	if q.onEnd != nil {
+		q.onEnd(moved)
+	}
+	return nil
+}
+
+// NoteHanded notes when a message was handed over that is not here.
+func (q *Queue) NoteHanded(at time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if at.After(q.handed) {
+		q.handed = at
+	}
+}
+
 // Update changes a message, on disk first. Its caller has claimed the queue, or
 // the message is over.
 func (q *Queue) Update(id string, change func(*Message)) error {
@@ -459,8 +497,10 @@ func (q *Queue) List() []Message {
 
 // LastHanded returns when a message was last handed over, or zero.
 func (q *Queue) LastHanded() time.Time {
-	var last time.Time
-	for _, m := range q.List() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	last := q.handed
+	for _, m := range q.messages {
 		if m.Handed.After(last) {
 			last = m.Handed
 		}

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"den/internal/agent/conversation"
@@ -29,7 +30,27 @@ const (
 // agent's reply. Questions to one agent are asked one after the other. If the
 // context ends before, the message stays, and the same id waits for its reply
 // again.
-func (c *Conversation) Ask(ctx context.Context, m conversation.Message) (conversation.Reply, error) {
+func (c *Conversation) Ask(ctx context.Context, m conversation.Message, o conversation.AskOptions) (conversation.Answer, error) {
+	if o.Limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Limit)
+		defer cancel()
+	}
+	r, err := c.reply(ctx, m)
+	switch {
+	case err != nil:
+		return conversation.Answer{}, fmt.Errorf("ask agent '%s': %s: %w", c.agent, m.ID, err)
+	case r.Failure != "":
+		return conversation.Answer{}, fault.Errorf(fault.Internal, "the agent could not answer: %s", r.Failure)
+	}
+	return conversation.Answer{
+		ID: m.ID, Text: r.Text, DurationMs: r.Duration.Milliseconds(), Usage: r.Usage, Tools: r.Tools, Cancelled: r.Cancelled,
+		Attempts: 1, Source: r.Source, Certainty: r.Certainty,
+	}, nil
+}
+
+// reply keeps a message and waits for its reply.
+func (c *Conversation) reply(ctx context.Context, m conversation.Message) (conversation.Reply, error) {
 	select {
 	case c.asking <- struct{}{}:
 		defer func() { <-c.asking }()

@@ -83,7 +83,7 @@ func (c *Conversation) patience(screen string) time.Duration {
 // obstacle says why nothing may be typed now, "" for no reason. typed is what
 // den may have typed before, or "".
 func (c *Conversation) obstacle(ctx context.Context, typed string) (why, screen string, err error) {
-	if c.starting(ctx) {
+	if c.IsStarting(ctx) {
 		return isStartingNow, "", nil
 	}
 	return c.sessionObstacle(ctx, typed)

@@ -86,7 +86,6 @@ type Conversation struct {
 	startCutOff func(context.Context) bool
 	life        func(context.Context) string
 	clock       func() time.Time
-	events      *conversation.Ring
 	up          chan struct{} // room for one token: a start is over
 	settling    chan struct{} // likewise, for who follows the state
 	asking      chan struct{} // holds one token: whoever has it waits for a reply
@@ -105,14 +104,12 @@ type Conversation struct {
 	leftAlone string // the screen whose dialog the start would not answer; the start's own
 }
 
-var _ conversation.Conversation = (*Conversation)(nil)
-
 // New makes a conversation. It starts nothing.
 func New(o Options) *Conversation {
 	return &Conversation{
 		agent: o.Agent, session: o.Session, provider: o.Provider, queue: o.Queue, hints: o.Hints, profile: profileOf(o.Hints.Vendor),
 		timing: o.Timing.withDefaults(), source: o.Source, onState: o.OnState, ended: o.Ended, startCutOff: o.StartCutOff, life: o.Life, clock: o.Clock,
-		events: conversation.NewRing(), up: make(chan struct{}, 1), settling: make(chan struct{}, 1), asking: make(chan struct{}, 1), submitted: make(chan struct{}, 1),
+		up: make(chan struct{}, 1), settling: make(chan struct{}, 1), asking: make(chan struct{}, 1), submitted: make(chan struct{}, 1),
 	}
 }
 
@@ -129,9 +126,9 @@ func (c *Conversation) SetStarting(yes bool) {
 	}
 }
 
-// starting reports whether a start is under way, or was cut off by the end of
+// IsStarting reports whether a start is under way, or was cut off by the end of
 // an earlier keeper and not resumed yet.
-func (c *Conversation) starting(ctx context.Context) bool {
+func (c *Conversation) IsStarting(ctx context.Context) bool {
 	why, managed := c.queue.Paused()
 	if managed || c.adopted.Load() {
 		return why != ""

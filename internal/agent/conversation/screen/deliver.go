@@ -11,16 +11,12 @@ import (
 	"den/internal/agent/conversation/outbox"
 	"den/internal/base/fault"
 	"den/internal/base/poll"
+	"den/internal/place/provider"
 )
 
-// Send keeps a message and hands it over. If the context ends before that, the
-// message stays queued, and the receipt says so.
-func (c *Conversation) Send(ctx context.Context, m conversation.Message) (conversation.Receipt, error) {
-	kept, err := c.queue.Add(m.ID, m.Text)
-	if err == nil {
-		kept, err = c.Deliver(ctx, kept.ID)
-	}
-	return kept.Receipt(), err
+// Keep writes a message down, for Run or Deliver to hand it over.
+func (c *Conversation) Keep(_ context.Context, m conversation.Message) (outbox.Message, error) {
+	return c.queue.Add(m.ID, m.Text)
 }
 
 // Deliver sends what is queued until the message with the id has come to its
@@ -84,7 +80,7 @@ func (c *Conversation) sendOne(ctx context.Context, m outbox.Message) error {
 		}
 	}
 	for {
-		before, err := c.awaitTurn(ctx, m)
+		before, err := c.awaitClear(ctx, m)
 		if fault.KindOf(err) == fault.Usage {
 			return c.finish(m.ID, outcome{progress: conversation.Failed, evidence: err.Error()}, "")
 		}
@@ -105,24 +101,6 @@ func (c *Conversation) sendOne(ctx context.Context, m outbox.Message) error {
 			return err
 		}
 	}
-}
-
-// awaitTurn waits until the message can be handed over, and returns the screen
-// as it is then. An agent with a mailbox only has to run.
-func (c *Conversation) awaitTurn(ctx context.Context, m outbox.Message) (string, error) {
-	if _, ok := c.source.(conversation.Mailbox); !ok {
-		return c.awaitClear(ctx, m)
-	}
-	return "", poll.Every(ctx, 250*time.Millisecond, func() (bool, error) {
-		why := ""
-		if state, err := c.source.State(ctx); err != nil {
-			why = "it could not be asked: " + err.Error()
-		} else if state.Activity == conversation.Unknown || state.Activity == conversation.Gone {
-			why = "its harness does not answer yet"
-		}
-		c.queue.SetReason(m.ID, why)
-		return why == "", nil
-	})
 }
 
 // hand gives the message to the agent and finds out what became of it. From
@@ -262,19 +240,53 @@ func (c *Conversation) showsTyping(ctx context.Context) bool {
 // finish writes down what became of a message, and tells. life is the start of
 // the session that it was sent to.
 func (c *Conversation) finish(id string, o outcome, life string) error {
-	if err := c.queue.Finish(id, o.noted(life)); err != nil {
-		return err
-	}
-	m, err := c.queue.Get(id)
-	if err == nil {
-		r := m.Receipt()
-		c.events.Add(conversation.Event{Kind: conversation.MessageMoved, At: r.At, Receipt: &r})
-	}
-	return err
+	return c.queue.Finish(id, o.noted(life))
 }
 
 // hash stands for a screen in a record.
 func hash(screen string) string {
 	sum := sha256.Sum256([]byte(screen))
 	return hex.EncodeToString(sum[:])
+}
+
+// outcome is what is known of a message that was handed over.
+type outcome struct {
+	progress conversation.Progress
+	evidence string        // or what was missing
+	expect   outbox.Expect // what may still show that it was taken, or ""
+}
+
+func taken(evidence string) outcome {
+	return outcome{progress: conversation.Taken, evidence: evidence}
+}
+
+// sent is a message that nothing shows the agent to have taken.
+func sent(why string) outcome { return outcome{progress: conversation.Sent, evidence: why} }
+
+// later is sent, of which more may become known.
+func later(why string, e outbox.Expect) outcome {
+	return outcome{progress: conversation.Sent, evidence: why, expect: e}
+}
+
+// enterMissing is a message whose text was typed and whose Enter was not, as far
+// as is known.
+func enterMissing(err error) outcome {
+	if errors.Is(err, provider.ErrUnanswered) {
+		return sent("the text was typed, Enter perhaps: " + err.Error())
+	}
+	return sent("the text was typed, Enter was not: " + err.Error())
+}
+
+// noted writes the outcome of a message down. life is the start of the session
+// that it was sent to.
+func (o outcome) noted(life string) func(*outbox.Message) {
+	return func(m *outbox.Message) {
+		m.Status, m.Reason, m.Expect, m.Life = o.progress, o.evidence, o.expect, life
+		if o.expect == outbox.ExpectRead && life == "" {
+			m.Expect = "" // nobody could tell whose input is read
+		}
+		if m.Expect == "" {
+			m.Life = ""
+		}
+	}
 }

@@ -2,7 +2,9 @@ package screen
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // questionBox is how a vendor draws what surrounds a question, as it is
@@ -123,4 +125,112 @@ func framesOf(files []*vendorFile) []frame {
 		}
 	}
 	return all
+}
+
+// A row is one line of a screen without the frame that programs draw around
+// their dialogs.
+type row struct {
+	text   string // no-break spaces as spaces; no frame, no space at the end
+	indent int    // columns before the text
+	line   string // as it was drawn
+	edge   bool   // it is a line of a frame, without a text
+}
+
+func (r row) blank() bool { return r.text == "" }
+
+// rowsOf reads a screen. Only its last rows matter to the callers, so a blank
+// end is cut off.
+func rowsOf(screen string) []row {
+	var rows []row
+	for line := range strings.SplitSeq(screen, "\n") {
+		rows = append(rows, newRow(line))
+	}
+	for len(rows) > 0 && rows[len(rows)-1].blank() {
+		rows = rows[:len(rows)-1]
+	}
+	return rows
+}
+
+// newRow drops the frame: its sides where they stand alone, its edges whole.
+func newRow(line string) row {
+	runes := []rune(strings.TrimRightFunc(strings.ReplaceAll(line, "\u00a0", " "), unicode.IsSpace))
+	for n := len(runes); n > 0 && isSide(runes[n-1]); n = len(runes) {
+		runes = []rune(strings.TrimRightFunc(string(runes[:n-1]), unicode.IsSpace))
+	}
+	for i, r := range runes {
+		if isSide(r) {
+			runes[i] = ' '
+			continue
+		}
+		if r != ' ' {
+			break
+		}
+	}
+	text := strings.TrimLeft(string(runes), " ")
+	if strings.Trim(text, "─━═╌╍┄┅-▄▀▔▁╭╮╰╯┌┐└┘├┤╹╻ ") == "" {
+		return row{line: line, edge: text != ""}
+	}
+	return row{text: text, indent: len(runes) - len([]rune(text)), line: line}
+}
+
+func isSide(r rune) bool { return strings.ContainsRune("│┃║|▎▏", r) }
+
+// cursors are the glyphs that programs put before the chosen row of a menu,
+// and most of them before the line where they take input.
+const cursors = "❯›>●▶→◉"
+
+// cutCursor splits a row at its cursor glyph.
+func (r row) cutCursor() (label string, column int, ok bool) {
+	runes := []rune(r.text)
+	if len(runes) < 2 || !strings.ContainsRune(cursors, runes[0]) || runes[1] != ' ' {
+		return "", 0, false
+	}
+	label = strings.TrimLeft(string(runes[1:]), " ")
+	return label, r.indent + len(runes) - len([]rune(label)), label != ""
+}
+
+// squeeze drops what wrapping and frames add to a text.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || r == '\u00a0' || isSide(r) || r >= 0x2500 && r <= 0x259f {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// showsPrompt reports whether one of the last lines begins with the prefix,
+// or is the prefix without its space.
+func showsPrompt(screen, prefix string) bool {
+	const last = 12
+	prefix = strings.ReplaceAll(prefix, "\u00a0", " ")
+	rows := rowsOf(screen)
+	for _, r := range rows[max(0, len(rows)-last):] {
+		if strings.HasPrefix(r.text, prefix) || r.text == strings.TrimSpace(prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// lastRows is how many rows at the end of a screen tell what its program does.
+const lastRows = 6
+
+// takesTyping reports whether a screen shows the prompt of a program that
+// reads what is typed there.
+func (p *profile) takesTyping(screen, prefix string) bool {
+	return p.showsComposer(screen, prefix) && !p.asks(screen) && !marked(p.notReading, endOf(screen))
+}
+
+// showsComposer reports whether a screen shows the prompt, another of the
+// vendor's, or its box.
+func (p *profile) showsComposer(screen, prefix string) bool {
+	other := func(prompt string) bool { return showsPrompt(screen, prompt) }
+	return showsPrompt(screen, prefix) || slices.ContainsFunc(p.prompts, other) || p.composer.Left != "" && p.composer.find(screen) != nil
+}
+
+// endOf is the text of the last rows, in lower case.
+func endOf(screen string) string {
+	rows := rowsOf(screen)
+	return textOf(rows[max(0, len(rows)-lastRows):])
 }

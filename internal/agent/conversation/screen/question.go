@@ -98,7 +98,7 @@ func (p *profile) options(rows []row) (top int, labels []string) {
 
 // Answer decides the open question: through the source where that asks it, else
 // by moving the cursor of the menu on the screen and pressing Enter there.
-func (c *Conversation) Answer(ctx context.Context, question, option string) error {
+func (c *Conversation) Answer(ctx context.Context, question, option, _ string) error {
 	s, err := c.look(ctx)
 	if err != nil {
 		return err

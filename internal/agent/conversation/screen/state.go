@@ -31,7 +31,7 @@ func (c *Conversation) look(ctx context.Context) (seen, error) {
 		return seen{State: conversation.State{Activity: conversation.Unknown, Why: err.Error()}}, err
 	case !running:
 		return seen{State: conversation.State{Activity: conversation.Gone}}, nil
-	case c.starting(ctx):
+	case c.IsStarting(ctx):
 		return seen{State: conversation.State{Activity: conversation.Starting}}, nil
 	}
 	told, ok := c.sourceState(ctx)

@@ -29,30 +29,12 @@ type Live struct {
 type Sending struct{ *Live }
 
 var (
-	_ conversation.Source   = (*Live)(nil)
-	_ conversation.Sender   = Sending{}
-	_ conversation.Answerer = Sending{}
-
-	_ conversation.Confirmer = Sending{}
-	_ conversation.Mailbox   = Keeping{}
+	_ conversation.Source    = (*Live)(nil)
 	_ conversation.Replier   = (*Live)(nil)
+	_ conversation.Sender    = Sending{}
+	_ conversation.Answerer  = Sending{}
+	_ conversation.Confirmer = Sending{}
 )
-
-// Keeping is a Sending that takes messages whatever the agent does.
-type Keeping struct{ Sending }
-
-// KeepsMessages says so.
-func (Keeping) KeepsMessages() {}
-
-// Send hands a message over. One that was not taken is fault.Busy: it is to be
-// tried again, and must not be typed.
-func (k Keeping) Send(ctx context.Context, m conversation.Message) (conversation.Receipt, error) {
-	receipt, err := k.Sending.Send(ctx, m)
-	if kind := fault.KindOf(err); kind == fault.Unsupported || kind == fault.NotRunning {
-		err = fault.Errorf(fault.Busy, "%w", err)
-	}
-	return receipt, err
-}
 
 // NewLive makes the source of an agent, nil where none is known for it.
 func NewLive(a Agent) *Live {
@@ -65,7 +47,7 @@ func NewLive(a Agent) *Live {
 
 // Serves reports whether the source is one of the agent as it is given.
 func (l *Live) Serves(a Agent) bool {
-	return l != nil && l.agent.Vendor == a.Vendor && l.agent.Dir == a.Dir && l.agent.Socket == a.Socket && maps.Equal(l.agent.Env, a.Env)
+	return l != nil && l.agent.Vendor == a.Vendor && l.agent.Dir == a.Dir && maps.Equal(l.agent.Env, a.Env)
 }
 
 // Source returns what a conversation takes: nil for nil, and a Sending where
@@ -74,8 +56,6 @@ func (l *Live) Source() conversation.Source {
 	switch {
 	case l == nil:
 		return nil
-	case vendors[l.agent.Vendor].mailbox:
-		return Keeping{Sending{l}}
 	case vendors[l.agent.Vendor].prepare != nil:
 		return Sending{l}
 	}
@@ -148,13 +128,23 @@ func (l *Live) open() (conversation.Source, string) {
 	return source, ""
 }
 
+// able returns the source as one that can do something, or why there is none
+// now: fault.Unsupported.
+func able[T any](l *Live, what string) (T, error) {
+	source, why := l.open()
+	can, ok := source.(T)
+	if !ok {
+		return can, fault.Errorf(fault.Unsupported, "%s the %s: %s", what, l.name, why)
+	}
+	return can, nil
+}
+
 // ReplyTo asks the source what the agent said to a message. Where it keeps no
 // record of that, it is fault.Unsupported.
 func (l *Live) ReplyTo(ctx context.Context, m conversation.Asked) (conversation.Reply, error) {
-	source, why := l.open()
-	replier, ok := source.(conversation.Replier)
-	if !ok {
-		return conversation.Reply{}, fault.Errorf(fault.Unsupported, "read a reply from the %s: %s", l.name, why)
+	replier, err := able[conversation.Replier](l, "read a reply from")
+	if err != nil {
+		return conversation.Reply{}, err
 	}
 	return replier.ReplyTo(ctx, m)
 }
@@ -176,10 +166,9 @@ func (l *Live) Close() error {
 // Send hands a message over by the side channel. fault.Unsupported means that
 // there is none now and that nothing was sent: it can be typed.
 func (s Sending) Send(ctx context.Context, m conversation.Message) (conversation.Receipt, error) {
-	source, why := s.open()
-	sender, ok := source.(conversation.Sender)
-	if !ok {
-		return conversation.Receipt{ID: m.ID, Progress: conversation.Failed}, fault.Errorf(fault.Unsupported, "send by the %s: %s", s.name, why)
+	sender, err := able[conversation.Sender](s.Live, "send by")
+	if err != nil {
+		return conversation.Receipt{ID: m.ID, Progress: conversation.Failed}, err
 	}
 	receipt, err := sender.Send(ctx, m)
 	if fault.KindOf(err) == fault.Unreachable && receipt.Progress == conversation.Failed {
@@ -190,20 +179,18 @@ func (s Sending) Send(ctx context.Context, m conversation.Message) (conversation
 
 // Confirm asks the side channel for a message that it was given before.
 func (s Sending) Confirm(ctx context.Context, id string) (conversation.Receipt, bool, error) {
-	source, why := s.open()
-	confirmer, ok := source.(conversation.Confirmer)
-	if !ok {
-		return conversation.Receipt{}, false, fault.Errorf(fault.Unsupported, "confirm by the %s: %s", s.name, why)
+	confirmer, err := able[conversation.Confirmer](s.Live, "confirm by")
+	if err != nil {
+		return conversation.Receipt{}, false, err
 	}
 	return confirmer.Confirm(ctx, id)
 }
 
 // Answer decides a question by the side channel.
 func (s Sending) Answer(ctx context.Context, question, option string) error {
-	source, why := s.open()
-	answerer, ok := source.(conversation.Answerer)
-	if !ok {
-		return fault.Errorf(fault.Unsupported, "answer by the %s: %s", s.name, why)
+	answerer, err := able[conversation.Answerer](s.Live, "answer by")
+	if err != nil {
+		return err
 	}
 	return answerer.Answer(ctx, question, option)
 }

@@ -20,7 +20,6 @@ import (
 	"den/internal/agent/conversation/codex"
 	"den/internal/agent/conversation/copilot"
 	"den/internal/agent/conversation/gemini"
-	"den/internal/agent/conversation/mind"
 	"den/internal/agent/conversation/opencode"
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
@@ -37,9 +36,6 @@ type Agent struct {
 	Processes func(ctx context.Context) ([]int, error)
 	// Title returns the title of its window; nil where its place cannot tell.
 	Title func(ctx context.Context) (string, error)
-
-	// Socket is that of the harness which drives it, or "".
-	Socket string
 
 	// Judge decides what an agent asks by its server, before a person is asked;
 	// or nil.
@@ -60,7 +56,6 @@ type Launch struct {
 // vendor is one coding agent's row of the table. prepare is nil where its
 // source is there without anything.
 type vendor struct {
-	mailbox bool // it takes messages whatever the agent does
 	prepare func(a Agent, argv []string) (Launch, any, error)
 	open    func(a Agent, kept json.RawMessage) (conversation.Source, error)
 }
@@ -72,8 +67,6 @@ var vendors = map[string]vendor{
 	"copilot":  {open: openCopilot},
 	"gemini":   {open: openGemini},
 	"opencode": {prepare: prepareOpencode, open: openOpencode},
-
-	conversation.Harness: {mailbox: true, open: openHarness},
 }
 
 // keptFile is what Prepare leaves for Open.
@@ -157,10 +150,6 @@ func (a Agent) getenv(key string) string {
 		return value
 	}
 	return os.Getenv(key)
-}
-
-func openHarness(a Agent, _ json.RawMessage) (conversation.Source, error) {
-	return mind.Open(mind.Options{Socket: a.Socket, Processes: a.Processes}), nil
 }
 
 func openClaude(a Agent, _ json.RawMessage) (conversation.Source, error) {

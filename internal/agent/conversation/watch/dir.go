@@ -1,7 +1,9 @@
 package watch
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"den/internal/agent/conversation"
 	"den/internal/base/fault"
 )
 
@@ -110,4 +113,84 @@ func (d *Dir) approach() {
 			d.wanted[dir], _ = d.watchNearest(dir)
 		}
 	}
+}
+
+// maxRead bounds one read of a Tail; the rest is read the next time.
+const maxRead = 64 << 20
+
+// A Tail reads the lines of a file that grows, each once.
+type Tail struct {
+	Path string
+	// Offset is where the next read begins. A Tail that begins within a line
+	// reads the rest of it as a line.
+	Offset int64
+}
+
+// TailFrom is a Tail of a file's last bytes.
+func TailFrom(path string, last int64) (*Tail, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, fault.Errorf(fault.Storage, "read the end of %s: %w", path, err)
+	}
+	return &Tail{Path: path, Offset: max(0, fi.Size()-last)}, nil
+}
+
+// Read calls each with the lines that were added. One that is not whole yet is
+// left for the next time. Where the file was written anew, forget is called
+// first, and all of its lines are read.
+func (t *Tail) Read(forget func(), each func(line []byte)) error {
+	f, err := os.Open(t.Path)
+	if err != nil {
+		return fault.Errorf(fault.Storage, "read the end of %s: %w", t.Path, err)
+	}
+	defer f.Close() // Best effort: it was only read.
+	if fi, err := f.Stat(); err == nil && fi.Size() < t.Offset {
+		t.Offset = 0
+		forget()
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, t.Offset, maxRead))
+	if err != nil {
+		return fault.Errorf(fault.Storage, "read the end of %s: %w", t.Path, err)
+	}
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	for line := range bytes.Lines(data[:whole]) {
+		each(line)
+	}
+	t.Offset += int64(whole)
+	return nil
+}
+
+// lookBack is how much of a file's end is searched for a message. One further
+// up was asked too long ago.
+const lookBack = 16 << 20
+
+// A Reading reads a record that grows for what it tells of one message: each
+// line once, for as long as the message is the same.
+type Reading[T any] struct {
+	New   func(m conversation.Asked) T // what is known before the first line
+	Apply func(turn T, line []byte)    // takes a line in; one that it cannot read is none
+
+	mu    sync.Mutex // guards the fields below, and is held while the file is read
+	tail  *Tail      // or nil
+	asked conversation.Asked
+	turn  T
+}
+
+// Read takes the new lines in and calls tell with what is known then. Nobody
+// else reads meanwhile.
+func (r *Reading[T]) Read(path string, m conversation.Asked, tell func(T)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.tail == nil || r.tail.Path != path || r.asked != m {
+		tail, err := TailFrom(path, lookBack)
+		if err != nil {
+			return err
+		}
+		r.tail, r.asked, r.turn = tail, m, r.New(m)
+	}
+	err := r.tail.Read(func() { r.turn = r.New(m) }, func(line []byte) { r.Apply(r.turn, line) })
+	if err == nil {
+		tell(r.turn)
+	}
+	return err
 }

@@ -21,7 +21,7 @@ type StreamOptions struct {
 	// connection has ended. It is called again then, after a pause.
 	Follow func(ctx context.Context) error
 	// Processes lists the processes of the agent's session: without any, and
-	// without a connection, the agent is gone.
+	// without a connection, the agent is gone. Or nil.
 	Processes func(ctx context.Context) ([]int, error)
 }
 
@@ -73,12 +73,14 @@ func (s *Stream) State(ctx context.Context) (conversation.State, error) {
 	if connected {
 		return state, nil
 	}
-	pids, err := s.options.Processes(ctx)
-	if err != nil {
-		return conversation.State{}, err
-	}
-	if len(pids) == 0 {
-		return Gone(s.options.Name), nil
+	if s.options.Processes != nil {
+		pids, err := s.options.Processes(ctx)
+		if err != nil {
+			return conversation.State{}, err
+		}
+		if len(pids) == 0 {
+			return Gone(s.options.Name), nil
+		}
 	}
 	return conversation.State{Activity: conversation.Unknown, Why: problem, Source: s.options.Name}, nil
 }

@@ -1,8 +1,9 @@
 package ipc
 
 import (
-	"encoding/json"
 	"time"
+
+	"den/internal/agent/conversation"
 )
 
 // Sent answers Send.
@@ -70,15 +71,15 @@ type AgentStatus struct {
 	Description    string   `json:"description"`
 
 	// den's own.
-	State     string    `json:"state"`
-	Since     time.Time `json:"since,omitzero"` // of the state, where the harness knows it
-	Why       string    `json:"why,omitempty"`
-	Failure   string    `json:"failure,omitempty"` // the class of the last one, until a turn succeeds
-	Question  *Question `json:"question,omitempty"`
-	Pending   int       `json:"pending"`
-	SessionID string    `json:"session_id,omitempty"`
-	Connected bool      `json:"connected"`        // to the server
-	Budget    string    `json:"budget,omitempty"` // how much of the tightest limit is used, for people
+	State     string                 `json:"state"`
+	Since     time.Time              `json:"since,omitzero"` // of the state, where the harness knows it
+	Why       string                 `json:"why,omitempty"`
+	Failure   string                 `json:"failure,omitempty"` // the class of the last one, until a turn succeeds
+	Question  *conversation.Question `json:"question,omitempty"`
+	Pending   int                    `json:"pending"`
+	SessionID string                 `json:"session_id,omitempty"`
+	Connected bool                   `json:"connected"`        // to the server
+	Budget    string                 `json:"budget,omitempty"` // how much of the tightest limit is used, for people
 
 	BudgetLevel  string    `json:"budget_level,omitempty"` // ok, warned or exceeded
 	BudgetUntil  time.Time `json:"budget_until,omitzero"`  // when turns begin again, where it is exceeded
@@ -96,51 +97,6 @@ type StateLine struct {
 
 // Taken answers Prompt and Confirm.
 type Taken struct {
-	ID       string    `json:"message_id"`
-	Progress string    `json:"progress"`
-	Evidence string    `json:"evidence,omitempty"`
-	At       time.Time `json:"at"`
-	Found    bool      `json:"found"`
-}
-
-// Answer answers Converse.
-type Answer struct {
-	ID         string    `json:"message_id"`
-	Text       string    `json:"text"`
-	DurationMs int64     `json:"duration_ms"`
-	Usage      Usage     `json:"usage"`
-	Tools      []ToolUse `json:"tools,omitempty"`
-	// ToolsIncomplete means that Tools may lack some: the turn used more than
-	// are kept, was long ago, or began before the harness was restarted.
-	ToolsIncomplete bool `json:"tools_incomplete,omitempty"`
-
-	Cancelled bool   `json:"cancelled,omitempty"`
-	Attempts  int    `json:"attempts"`
-	Source    string `json:"source"`              // how the answer is known
-	Certainty string `json:"certainty,omitempty"` // how surely it is the one to the message: exact, matched, likely or unsure
-}
-
-// Usage counts what a turn used.
-type Usage struct {
-	InputTokens  int64   `json:"input_tokens,omitempty"`
-	OutputTokens int64   `json:"output_tokens,omitempty"`
-	CostUSD      float64 `json:"cost_usd,omitempty"`
-}
-
-// ToolUse is a tool that the agent used.
-type ToolUse struct {
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input,omitempty"`
-}
-
-// Used makes a ToolUse. Input that is no JSON is a text.
-func Used(name, input string) ToolUse {
-	u := ToolUse{Name: name, Input: json.RawMessage(input)}
-	if !json.Valid(u.Input) {
-		u.Input = nil
-		if text, err := json.Marshal(input); err == nil && input != "" {
-			u.Input = text
-		}
-	}
-	return u
+	conversation.Receipt
+	Found bool `json:"found"`
 }

@@ -87,14 +87,6 @@ const (
 	TypeState    = "state"
 )
 
-// Question is a decision that the agent waits for.
-type Question struct {
-	ID      string   `json:"id"`
-	Kind    string   `json:"kind"`
-	Text    string   `json:"text"`
-	Options []string `json:"options,omitempty"`
-}
-
 // A Whisper is guidance for the agent.
 type Whisper struct {
 	Type    string `json:"type"`         // "whisper"

@@ -6,7 +6,11 @@
 // without known kinds of secrets: docs/protocol/turns.md.
 package turns
 
-import "time"
+import (
+	"time"
+
+	"den/internal/agent/conversation"
+)
 
 const version = 1
 
@@ -34,11 +38,11 @@ type Entry struct {
 	State    string `json:"state,omitempty"`    // of Decided: approved, denied, expired or withdrawn
 	By       string `json:"by,omitempty"`       // of Decided
 
-	Class     string    `json:"class,omitempty"`     // of Failed and Ended: the failure's
-	Until     time.Time `json:"until,omitzero"`      // of Failed: when den goes on
-	Cancelled bool      `json:"cancelled,omitempty"` // of Ended
-	TookMs    int64     `json:"took_ms,omitempty"`   // of Ended
-	Usage     *Usage    `json:"usage,omitempty"`     // of Ended
+	Class     string              `json:"class,omitempty"`     // of Failed and Ended: the failure's
+	Until     time.Time           `json:"until,omitzero"`      // of Failed: when den goes on
+	Cancelled bool                `json:"cancelled,omitempty"` // of Ended
+	TookMs    int64               `json:"took_ms,omitempty"`   // of Ended
+	Usage     *conversation.Usage `json:"usage,omitempty"`     // of Ended
 }
 
 // Kind is what an entry tells. The values are stored: add, never rename.
@@ -81,10 +85,3 @@ const (
 	FromStart      Source = "start" // the agent's first prompt
 	FromUnknown    Source = "unknown"
 )
-
-// Usage is what a turn used.
-type Usage struct {
-	InputTokens  int64   `json:"input_tokens,omitempty"`
-	OutputTokens int64   `json:"output_tokens,omitempty"`
-	CostUSD      float64 `json:"cost_usd,omitempty"`
-}

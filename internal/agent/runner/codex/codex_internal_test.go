@@ -8,6 +8,7 @@ import (
 
 	"den/internal/agent/permission"
 	"den/internal/agent/runner"
+	"den/internal/agent/runner/jsonrpc"
 	"den/internal/agent/runner/turn"
 )
 
@@ -113,7 +114,7 @@ func FuzzNotification(f *testing.F) {
 	f.Add(elicit, `{"requestedSchema":{"required":["x"]}}`)
 	f.Add("account/rateLimits/updated", `{"rateLimits":{"primary":{"usedPercent":100,"resetsAt":9000000000000000000}}}`)
 	f.Fuzz(func(t *testing.T, method, params string) {
-		m := &message{Method: method, Params: json.RawMessage(params)}
+		m := &message{Message: jsonrpc.Message{Method: method, Params: json.RawMessage(params)}}
 		if json.Unmarshal(m.Params, &m.about) != nil {
 			return
 		}
@@ -161,7 +162,7 @@ func TestAnswers(t *testing.T) {
 		{askUser, `{"questions":[{"id":"q","question":"which?"}]}`, permission.Decision{Allow: true},
 			permission.Request{Tool: "request_user_input", Kind: permission.Question, Text: "which?"}, `{"answers":{"q":{"answers":["nobody answered: decide by yourself, or ask in your reply"]}}}`},
 	} {
-		m := &message{Method: c.method, Params: json.RawMessage(c.params)}
+		m := &message{Message: jsonrpc.Message{Method: c.method, Params: json.RawMessage(c.params)}}
 		if err := json.Unmarshal(m.Params, &m.about); err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +175,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", c.method, text, err, c.answer)
 		}
 	}
-	if _, answer := s.requestOf(&message{Method: "no/such"}); answer != nil {
+	if _, answer := s.requestOf(&message{Message: jsonrpc.Message{Method: "no/such"}}); answer != nil {
 		t.Error("an unknown request is answered")
 	}
 }

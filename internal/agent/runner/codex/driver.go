@@ -12,9 +12,13 @@ package codex
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"math"
+	"slices"
 
+	"den/internal/agent/permission"
 	"den/internal/agent/runner"
+	"den/internal/agent/runner/jsonrpc"
 	"den/internal/agent/runner/stdio"
 	"den/internal/agent/runner/turn"
 	"den/internal/base/fault"
@@ -80,7 +84,7 @@ func threadParamsOf(o runner.Options) (threadParams, error) {
 
 func newSession(conn *stdio.Conn, o runner.Options) *session {
 	s := &session{
-		conn: conn, log: o.Log, effort: o.Thinking,
+		conn: conn, peer: jsonrpc.Bare(conn, func(error) error { return turn.Gone(conn.Close()) }), log: o.Log, effort: o.Thinking,
 		questions: turn.NewQuestions(o.Ask), replies: turn.NewReplies(conn.Write, o.Log),
 		skipped: turn.Skipped{Log: o.Log}, read: make(chan struct{}), patches: map[string][]string{},
 	}
@@ -90,16 +94,11 @@ func newSession(conn *stdio.Conn, o runner.Options) *session {
 
 // open shakes hands and makes the session's thread.
 func (s *session) open(ctx context.Context, p threadParams) error {
-	t, err := s.relay.Begin()
-	if err != nil {
-		return err
-	}
-	defer t.End()
 	hello := initializeParams{ClientInfo: clientInfo{Name: "den", Title: "den", Version: "1"}}
-	if err := s.call(ctx, t, "initialize", hello, &struct{}{}); err != nil {
+	if err := s.call(ctx, "initialize", hello, &struct{}{}); err != nil {
 		return err
 	}
-	if err := s.conn.Write(ctx, notification{Method: "initialized"}); err != nil {
+	if err := s.peer.Notify(ctx, "initialized", nil); err != nil {
 		return s.gone(err)
 	}
 	method := "thread/start"
@@ -107,7 +106,7 @@ func (s *session) open(ctx context.Context, p threadParams) error {
 		method = "thread/resume"
 	}
 	var started threadResult
-	if err := s.call(ctx, t, method, p, &started); err != nil {
+	if err := s.call(ctx, method, p, &started); err != nil {
 		return err
 	}
 	if started.Thread.ID == "" {
@@ -119,27 +118,43 @@ func (s *session) open(ctx context.Context, p threadParams) error {
 
 // call sends a request and waits for its result. What comes meanwhile belongs
 // to no turn.
-func (s *session) call(ctx context.Context, t *turn.Turn[*message], method string, params, result any) error {
-	id := s.nextID()
-	if err := s.conn.Write(ctx, request{ID: id, Method: method, Params: params}); err != nil {
-		return s.gone(err)
+func (s *session) call(ctx context.Context, method string, params, result any) error {
+	err := s.peer.Call(ctx, method, params, result)
+	var refused *jsonrpc.Error
+	if errors.As(err, &refused) {
+		return callFailure(method, refused)
 	}
-	for {
-		m, err := t.Next(ctx)
-		if err != nil {
-			return s.gone(err)
-		}
-		if !m.answers(id) {
-			continue
-		}
-		if m.Error != nil {
-			return callFailure(method, m.Error)
-		}
-		if err := m.decodeResult(result); err != nil {
-			return &runner.Failure{Class: runner.Bug, Message: fmt.Sprintf("%s: read codex's answer: %v", method, err)}
-		}
-		return nil
-	}
+	return err
 }
 
 var _ runner.Driver = Driver{}
+
+// toolTimeout is how long a tool of den's may take, in seconds. codex' own
+// limit is as long as den's longest wait.
+const toolTimeout = 300
+
+// configOf is what the options change of the user's configuration, nil for
+// nothing.
+func configOf(o runner.Options) map[string]any {
+	config := map[string]any{}
+	if len(o.Servers) > 0 {
+		servers := map[string]any{}
+		for _, s := range o.Servers {
+			servers[s.Name] = map[string]any{"command": s.Command[0], "args": s.Command[1:], "env": s.Env, "tool_timeout_sec": toolTimeout, "required": true}
+		}
+		config["mcp_servers"] = servers
+	}
+	if slices.Contains(o.Without, permission.Execute) {
+		config["features"] = map[string]bool{"shell_tool": false, "unified_exec": false}
+	}
+	if slices.Contains(o.Without, permission.Fetch) {
+		config["web_search"] = "disabled"
+	}
+	if o.KeepWhole {
+		config["model_auto_compact_token_limit"] = math.MaxInt32
+	}
+	if len(config) == 0 {
+		return nil
+	}
+	return config
+}

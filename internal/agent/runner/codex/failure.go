@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"den/internal/agent/runner"
+	"den/internal/agent/runner/jsonrpc"
 )
 
 // failureOf classes an error of a turn.
@@ -75,14 +76,11 @@ func classOfWord(word string) runner.Class {
 	return runner.Bug
 }
 
-// invalidRequest is JSON-RPC's code for a request that makes no sense. It is
-// codex' answer to an id of no thread.
-const invalidRequest = -32600
-
-// callFailure is for a request that codex refused.
-func callFailure(method string, e *rpcError) *runner.Failure {
+// callFailure is for a request that codex refused. A request that makes no sense
+// is its answer to an id of no thread.
+func callFailure(method string, e *jsonrpc.Error) *runner.Failure {
 	f := &runner.Failure{Class: runner.Bug, Message: method + ": " + e.Message}
-	if method == "thread/resume" && e.Code == invalidRequest {
+	if method == "thread/resume" && e.Code == jsonrpc.CodeInvalidRequest {
 		f.Class = runner.NoSession
 	}
 	return f

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"den/internal/agent/permission"
+	"den/internal/agent/runner/jsonrpc"
 )
 
 // The requests of codex that den answers.
@@ -16,19 +17,20 @@ const (
 	askUser            = "item/tool/requestUserInput"
 )
 
-// methodNotFound is JSON-RPC's code for a request that is not supported.
-const methodNotFound = -32601
-
 // asked handles a request of codex's.
 func (s *session) asked(m *message) {
 	ask, answer := s.requestOf(m)
 	if answer == nil {
 		s.skipped.Add("request " + m.Method)
-		s.replies.Send(reply{ID: m.ID, Error: &rpcError{Code: methodNotFound, Message: "den does not support " + m.Method}})
+		s.replies.Send(jsonrpc.Message{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "den does not support " + m.Method}})
 		return
 	}
 	s.questions.Ask(string(m.ID), ask, func(d permission.Decision) {
-		s.replies.Send(reply{ID: m.ID, Result: answer(d)})
+		result, err := json.Marshal(answer(d))
+		if err != nil {
+			s.log("answer " + m.Method + ": " + err.Error())
+		}
+		s.replies.Send(jsonrpc.Message{ID: m.ID, Result: result})
 	})
 }
 

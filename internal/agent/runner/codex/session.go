@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"den/internal/agent/runner"
+	"den/internal/agent/runner/jsonrpc"
 	"den/internal/agent/runner/stdio"
 	"den/internal/agent/runner/turn"
 )
@@ -14,6 +15,7 @@ import (
 // session is one running app-server with one thread.
 type session struct {
 	conn      *stdio.Conn
+	peer      *jsonrpc.Peer
 	log       func(string)
 	effort    string
 	thread    string // set by Open
@@ -26,9 +28,8 @@ type session struct {
 
 	patches map[string][]string // paths of file changes by item; the reader's
 
-	mu       sync.Mutex // guards the fields below
-	requests int
-	resets   time.Time // when a limit that was reached is lifted; zero if none was
+	mu     sync.Mutex // guards the field below
+	resets time.Time  // when a limit that was reached is lifted; zero if none was
 
 	closing sync.Once
 	exit    runner.Exit // set by closing
@@ -44,21 +45,17 @@ type running struct {
 func (s *session) ID() string            { return s.thread }
 func (s *session) Done() <-chan struct{} { return s.conn.Done() }
 
-func (s *session) nextID() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests++
-	return s.requests
-}
-
 // start writes the request that begins a turn. codex has one of its own for
-// compacting, and streams its progress as that of any turn.
-func (s *session) start(ctx context.Context, id int, prompt string) error {
-	r := request{ID: id, Method: "turn/start", Params: turnParams{ThreadID: s.thread, Input: []textInput{{Type: "text", Text: prompt}}, Effort: s.effort}}
+// compacting, and streams its progress as that of any turn. The answer is passed
+// on in its place among what else codex says.
+func (s *session) start(ctx context.Context, r *running, prompt string) (id int64, err error) {
+	method, params := "turn/start", any(turnParams{ThreadID: s.thread, Input: []textInput{{Type: "text", Text: prompt}}, Effort: s.effort})
 	if prompt == runner.CompactPrompt {
-		r.Method, r.Params = "thread/compact/start", threadRef{ThreadID: s.thread}
+		method, params = "thread/compact/start", threadRef{ThreadID: s.thread}
 	}
-	return s.conn.Write(ctx, r)
+	return s.peer.Send(ctx, method, params, func(m jsonrpc.Message, err error) {
+		s.relay.Pass(&message{Message: m, answers: r, err: err})
+	})
 }
 
 // Turn starts a turn and listens until it is completed.
@@ -70,10 +67,11 @@ func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Even
 	defer t.End()
 	defer s.questions.WithdrawAll()
 	r := &running{turn: t}
-	id := s.nextID()
-	if err := s.start(ctx, id, prompt); err != nil {
+	id, err := s.start(ctx, r, prompt)
+	if err != nil {
 		return runner.Result{}, s.gone(err)
 	}
+	defer s.peer.Forget(id)
 	listener := &listener{session: s, each: each, used: map[string]bool{}}
 	for {
 		m, err := t.Next(ctx)
@@ -81,17 +79,18 @@ func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Even
 			return runner.Result{}, s.gone(err)
 		}
 		switch {
-		case m.answers(id) && m.Error != nil:
+		case m.Method == "" && m.answers != r: // of a turn that is over
+		case m.Error != nil:
 			return runner.Result{}, callFailure("turn/start", m.Error)
-		case m.answers(id) && prompt == runner.CompactPrompt: // turn/started names the turn
-		case m.answers(id):
+		case m.err != nil:
+			return runner.Result{}, s.gone(m.err)
+		case m.Method == "" && prompt == runner.CompactPrompt: // turn/started names the turn
+		case m.Method == "":
 			var started turnResult
-			if err := m.decodeResult(&started); err != nil || started.Turn.ID == "" {
+			if err := json.Unmarshal(m.Result, &started); err != nil || started.Turn.ID == "" {
 				return runner.Result{}, &runner.Failure{Class: runner.Bug, Message: "turn/start: codex named no turn"}
 			}
 			r.name(started.Turn.ID)
-		case m.Method == "" && m.Error != nil:
-			s.log("codex refused a request: " + m.Error.Message)
 		case m.Method == "thread/compacted" && prompt == runner.CompactPrompt && r.id == "" && s.isOurs(m):
 			listener.accept() // a codex that makes no turn of it
 			return runner.Result{}, nil
@@ -137,7 +136,12 @@ func (s *session) Interrupt(ctx context.Context) error {
 	if t == nil {
 		return err
 	}
-	return s.conn.Write(ctx, request{ID: s.nextID(), Method: "turn/interrupt", Params: interruptParams{ThreadID: s.thread, TurnID: t.Name()}})
+	_, err = s.peer.Send(ctx, "turn/interrupt", interruptParams{ThreadID: s.thread, TurnID: t.Name()}, func(m jsonrpc.Message, _ error) {
+		if m.Error != nil {
+			s.log("codex refused a request: " + m.Error.Message)
+		}
+	})
+	return err
 }
 
 // Close ends the agent.
@@ -158,11 +162,12 @@ func (s *session) Close() runner.Exit {
 func (s *session) readAll() {
 	defer close(s.read)
 	defer s.relay.Close()
-	stdio.ReadAll(s.conn, s.dispatch, s.skipped.Malformed)
+	s.peer.Read(func(m jsonrpc.Message) { s.dispatch(&message{Message: m}) })
 }
 
+// dispatch takes a request or a notification.
 func (s *session) dispatch(m *message) {
-	if m.Method != "" && known[m.Method] && len(m.Params) > 0 {
+	if known[m.Method] && len(m.Params) > 0 {
 		if err := json.Unmarshal(m.Params, &m.about); err != nil {
 			s.skipped.Add("malformed " + m.Method)
 			if len(m.ID) == 0 {
@@ -171,12 +176,6 @@ func (s *session) dispatch(m *message) {
 		}
 	}
 	switch {
-	case m.Method == "" && len(m.ID) == 0:
-		s.skipped.Add("a message without method and id")
-	case m.Method == "":
-		if !s.relay.Pass(m) && m.Error != nil {
-			s.log("codex refused a request: " + m.Error.Message)
-		}
 	case len(m.ID) > 0:
 		s.asked(m)
 	case !known[m.Method]:

@@ -2,35 +2,18 @@ package codex
 
 import (
 	"encoding/json"
-	"strconv"
+
+	"den/internal/agent/runner/jsonrpc"
 )
 
-// message is a line from codex: a request, a notification or an answer.
+// message is a notification or a request of codex, or its answer to the request
+// that begins a turn.
 type message struct {
-	ID     json.RawMessage `json:"id"` // a number or a string, or absent
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  *rpcError       `json:"error"`
-
+	jsonrpc.Message
 	about params // Params, decoded by the reader
-}
 
-// answers reports whether this is the answer to a request of den's.
-func (m *message) answers(id int) bool {
-	return m.Method == "" && string(m.ID) == strconv.Itoa(id)
-}
-
-func (m *message) decodeResult(to any) error {
-	if len(m.Result) == 0 {
-		return nil
-	}
-	return json.Unmarshal(m.Result, to)
-}
-
-type rpcError struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
+	answers *running // the turn that it answers the request of, or nil
+	err     error    // why there is no answer
 }
 
 // params has the fields of all notifications and requests that den knows.
@@ -119,7 +102,7 @@ type item struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Result    json.RawMessage `json:"result"`
-	Error     *rpcError       `json:"error"`
+	Error     *jsonrpc.Error  `json:"error"`
 
 	Query  string `json:"query"`
 	Prompt string `json:"prompt"`
@@ -165,22 +148,6 @@ type limitWindow struct {
 }
 
 // What den sends.
-
-type request struct {
-	ID     int    `json:"id"`
-	Method string `json:"method"`
-	Params any    `json:"params"`
-}
-
-type notification struct {
-	Method string `json:"method"`
-}
-
-type reply struct {
-	ID     json.RawMessage `json:"id"`
-	Result any             `json:"result,omitempty"`
-	Error  *rpcError       `json:"error,omitempty"`
-}
 
 type initializeParams struct {
 	ClientInfo clientInfo `json:"clientInfo"`

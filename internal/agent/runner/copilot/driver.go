@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"den/internal/agent/permission"
@@ -198,4 +200,61 @@ func (s *session) checkLogin(ctx context.Context) error {
 		return &runner.Failure{Class: runner.Auth, Message: message}
 	}
 	return nil
+}
+
+// provider is a model of one's own in place of the vendor's service. The CLI's
+// other modes find it in their environment; to its server it must be told.
+type provider struct {
+	Type        string `json:"type,omitempty"`
+	WireAPI     string `json:"wireApi,omitempty"`
+	BaseURL     string `json:"baseUrl"`
+	APIKey      string `json:"apiKey,omitempty"`
+	BearerToken string `json:"bearerToken,omitempty"`
+
+	model string
+}
+
+// provider reads the variables that 'copilot help environment' documents. It
+// returns nil where there is no such model.
+func (d Driver) provider(o runner.Options) *provider {
+	get := d.environment(o)
+	p := &provider{
+		Type: get("COPILOT_PROVIDER_TYPE"), WireAPI: get("COPILOT_PROVIDER_WIRE_API"), BaseURL: get("COPILOT_PROVIDER_BASE_URL"),
+		APIKey: get("COPILOT_PROVIDER_API_KEY"), BearerToken: get("COPILOT_PROVIDER_BEARER_TOKEN"), model: get("COPILOT_MODEL"),
+	}
+	if p.BaseURL == "" {
+		return nil
+	}
+	return p
+}
+
+// environment finds variables as the agent has them.
+func (d Driver) environment(o runner.Options) func(string) string {
+	return func(name string) string {
+		if value, has := o.Env[name]; has || d.Getenv == nil {
+			return value
+		}
+		return d.Getenv(name)
+	}
+}
+
+// skillDirs are the directories of skills that there are, the user's and the
+// project's. The CLI's other modes find them; to its server they must be told.
+func (d Driver) skillDirs(o runner.Options) []string {
+	get := d.environment(o)
+	home := get("HOME")
+	own := get("COPILOT_HOME")
+	if own == "" && home != "" {
+		own = filepath.Join(home, ".copilot")
+	}
+	var dirs []string
+	for _, place := range []struct{ in, below string }{
+		{own, "skills"}, {home, ".agents/skills"}, {o.Dir, ".copilot/skills"}, {o.Dir, ".agents/skills"},
+	} {
+		dir := filepath.Join(place.in, place.below)
+		if info, err := os.Stat(dir); place.in != "" && err == nil && info.IsDir() {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }

@@ -20,7 +20,7 @@ import (
 
 // Message is any message of JSON-RPC.
 type Message struct {
-	JSONRPC string          `json:"jsonrpc"`
+	JSONRPC string          `json:"jsonrpc,omitempty"`
 	ID      json.RawMessage `json:"id,omitempty"`
 	Method  string          `json:"method,omitempty"`
 	Params  json.RawMessage `json:"params,omitempty"`
@@ -67,9 +67,18 @@ const (
 	CodeCancelled      = -32800
 )
 
+// Conn carries messages.
+type Conn interface {
+	// Read returns the next message that is a JSON object.
+	Read() (json.RawMessage, error)
+	Write(ctx context.Context, message any) error
+}
+
 // Peer is the agent's end of a connection: requests to it, and the answers.
 type Peer struct {
-	conn *stdio.Conn
+	conn    Conn
+	end     func(error) error
+	version string
 
 	mu      sync.Mutex // guards the fields below
 	last    int64
@@ -77,19 +86,28 @@ type Peer struct {
 	ended   error                          // set when nothing more comes
 }
 
-// New makes the peer of a connection.
+// New makes the peer of a connection to an agent's process.
 func New(conn *stdio.Conn) *Peer {
-	return &Peer{conn: conn, waiting: map[int64]func(Message, error){}}
+	p := Bare(conn, func(error) error { return Gone(conn.Close()) })
+	p.version = "2.0"
+	return p
+}
+
+// Bare makes a peer whose messages have no version, as codex' app server wants
+// them. end ends the connection after an error, and says why nothing more comes.
+func Bare(conn Conn, end func(error) error) *Peer {
+	return &Peer{conn: conn, end: end, waiting: map[int64]func(Message, error){}}
 }
 
 // Read hands requests and notifications to handle, and answers to those who
-// wait for them, until the agent's output ends. It returns when the agent's
-// process has ended.
+// wait for them, until the agent's output ends. It returns when the connection
+// has ended, and with it an agent's process.
 func (p *Peer) Read(handle func(Message)) {
 	for {
 		line, err := p.conn.Read()
 		if err != nil {
-			break
+			p.fail(p.end(err)) // who cannot be heard cannot be used
+			return
 		}
 		var m Message
 		_ = json.Unmarshal(line, &m) // Best effort: it is JSON, and members of other types are left out.
@@ -100,8 +118,6 @@ func (p *Peer) Read(handle func(Message)) {
 			p.answer(m)
 		}
 	}
-	// Who cannot be heard cannot be used: end it, so that it is known how.
-	p.fail(Gone(p.conn.Close()))
 }
 
 // answer finds who waits for a response. Some agents return numbers as text.
@@ -150,7 +166,7 @@ func (p *Peer) Send(ctx context.Context, method string, params any, done func(Me
 	id = p.last
 	p.waiting[id] = done
 	p.mu.Unlock()
-	m := Message{JSONRPC: "2.0", ID: strconv.AppendInt(nil, id, 10), Method: method, Params: raw}
+	m := Message{JSONRPC: p.version, ID: strconv.AppendInt(nil, id, 10), Method: method, Params: raw}
 	if err := p.conn.Write(ctx, m); err != nil {
 		p.Forget(id)
 		return 0, err
@@ -195,23 +211,27 @@ func (p *Peer) Call(ctx context.Context, method string, params, result any) erro
 func (p *Peer) WhyNot(err error) error {
 	var failure *runner.Failure
 	if errors.As(err, &failure) && failure.Class == runner.Gone {
-		return Gone(p.conn.Close())
+		return p.end(err)
 	}
 	return err
 }
 
-// Notify sends a notification.
+// Notify sends a notification; params may be nil.
 func (p *Peer) Notify(ctx context.Context, method string, params any) error {
-	raw, err := json.Marshal(params)
-	if err != nil {
-		return err
+	m := Message{JSONRPC: p.version, Method: method}
+	if params != nil {
+		raw, err := json.Marshal(params)
+		if err != nil {
+			return err
+		}
+		m.Params = raw
 	}
-	return p.WhyNot(p.conn.Write(ctx, Message{JSONRPC: "2.0", Method: method, Params: raw}))
+	return p.WhyNot(p.conn.Write(ctx, m))
 }
 
 // Reply answers a request of the agent.
 func (p *Peer) Reply(ctx context.Context, id json.RawMessage, result any, failed error) error {
-	m := Message{JSONRPC: "2.0", ID: id}
+	m := Message{JSONRPC: p.version, ID: id}
 	if failed != nil {
 		m.Error = asError(failed)
 	} else {
