@@ -488,6 +488,8 @@ var allowed = map[string][]string{
 	"internal/testkit/browser":                 {"internal/base/fault"},
 	"internal/testkit/dashboardtest":           {"internal/process/pty", "internal/session/home", "internal/testkit/dentest"},
 	"internal/testkit/dentest":                 {},
+	"internal/testkit/earlier":                 {},
+	"internal/testkit/earlier":                 {},
 	"internal/testkit/irctest":                 {"internal/base/fault", "internal/chat/irc"},
 	"internal/testkit/jail":                    {"internal/testkit/need"},
 	"internal/testkit/jail/lines":              {},
