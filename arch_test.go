@@ -482,6 +482,7 @@ var allowed = map[string][]string{
 	"internal/base/plainjson":   {},
 	"internal/base/poll":        {},
 	"internal/base/rpc":         {"internal/base/fault"},
+	"internal/base/statefile":   {"internal/base/atomicfile", "internal/base/fault"},
 
 	// testkit
 	"internal/testkit":                         {},
