@@ -15,6 +15,7 @@ import (
 	"den/internal/agent/harness/ipc"
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 // defaultBuffer is how many messages are kept of each channel where the
@@ -98,8 +99,8 @@ func (b *buffer) readTarget(path string) (*target, error) {
 		if err := json.Unmarshal(line, &r); err != nil {
 			continue // damaged: the rest is worth more than an error
 		}
-		if r.V > bufferVersion {
-			return nil, fault.Hintf(fault.Errorf(fault.Protocol, "%s has version %d, this den knows %d", path, r.V, bufferVersion), "use the newer den")
+		if err := statefile.Check(path, r.V, bufferVersion); err != nil {
+			return nil, err
 		}
 		t.apply(r)
 	}

@@ -56,7 +56,7 @@ func Decode[T any](name string, data []byte, version int) (T, error) {
 		}
 		return *new(T), fault.Errorf(fault.Storage, "%s: %w: %w", name, ErrDamaged, err)
 	}
-	if err := Check(name, int(versionOf(&t).Int()), version); err != nil {
+	if err := Check(name, int(versionOf(reflect.ValueOf(&t).Elem()).Int()), version); err != nil {
 		return *new(T), err
 	}
 	return t, nil
@@ -81,23 +81,26 @@ func Advise(err error, format string, args ...any) error {
 
 // Save replaces a file by t, of that version. It is there after a loss of power.
 func Save[T any](path string, version int, t T) error {
-	versionOf(&t).SetInt(int64(version))
+	versionOf(reflect.ValueOf(&t).Elem()).SetInt(int64(version))
 	return atomicfile.WriteJSON(path, t)
 }
 
 // Replace is Save without the wait for the disk.
 func Replace[T any](path string, version int, t T) error {
-	versionOf(&t).SetInt(int64(version))
+	versionOf(reflect.ValueOf(&t).Elem()).SetInt(int64(version))
 	return atomicfile.ReplaceJSON(path, t)
 }
 
-// versionOf returns the field with the version.
-func versionOf(t any) reflect.Value {
-	v := reflect.ValueOf(t).Elem()
+// versionOf returns the field of a struct that has the version: one of its own,
+// or of what it begins with.
+func versionOf(v reflect.Value) reflect.Value {
 	for i := range v.NumField() {
 		if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); name == "v" || name == "version" {
 			return v.Field(i)
 		}
+	}
+	if v.NumField() > 0 && v.Type().Field(0).Anonymous {
+		return versionOf(v.Field(0))
 	}
 	panic(fmt.Sprintf("statefile: %s has no version", v.Type())) // a mistake of the program, not of the file
 }

@@ -11,6 +11,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
+	"den/internal/base/statefile"
 )
 
 // recordVersion is the version of the record format. A newer one is refused.
@@ -105,8 +106,8 @@ func (s Store) Load(id string) (Record, error) {
 	case !found:
 		return r, fault.Errorf(fault.Storage, "read cell '%s': its record holds nothing", id)
 	}
-	if r.V > recordVersion {
-		return r, fault.Errorf(fault.Protocol, "cell '%s' was recorded by a newer den: version %d, this one knows %d", id, r.V, recordVersion)
+	if err := statefile.Check("the record of cell '"+id+"'", r.V, recordVersion); err != nil {
+		return r, err
 	}
 	r.CellID = id
 	s.locateOutput(&r)
