@@ -425,7 +425,7 @@ var allowed = map[string][]string{
 		"internal/session/cell", "internal/session/home", "internal/session/wire",
 	},
 	"internal/session/attention": {},
-	"internal/session/cell":      {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/statefile", "internal/process/pty", "internal/screen/vt"},
+	"internal/session/cell":      {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/journal", "internal/base/statefile", "internal/process/pty", "internal/screen/vt"},
 	"internal/session/home": {
 		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc", "internal/base/statefile",
 		"internal/process/supervise",

@@ -11,6 +11,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
+	"den/internal/base/journal"
 	"den/internal/base/statefile"
 )
 
@@ -45,7 +46,7 @@ func (s Store) OutputPath(id string) string { return filepath.Join(s.Dir, id+out
 // the journal tries again with every Save.
 func (s Store) Begin(r Record) (*Journal, error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return &Journal{path: s.path(r.CellID)}, fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
+		return &Journal{journal.New(s.path(r.CellID))}, fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
 	}
 	j, err := newJournal(s.path(r.CellID), r)
 	return j, errors.Join(err, s.setLast(r.CellID))
@@ -60,14 +61,17 @@ func (s Store) setLast(id string) error {
 
 // Reopen opens the journal of a cell that was begun before.
 func (s Store) Reopen(id string) (*Journal, error) {
-	j := &Journal{path: s.path(id), torn: true} // its last writer may have died
-	return j, j.open(0)
+	j := &Journal{journal.New(s.path(id))}
+	if err := j.Open(0); err != nil {
+		return j, fault.Errorf(fault.KindOf(err), "keep a cell: %w", err)
+	}
+	return j, nil
 }
 
 // Put stores the record of a cell that is over, which could not be stored when
 // it ended.
 func (s Store) Put(r Record) error {
-	j := &Journal{path: s.path(r.CellID), torn: true}
+	j := &Journal{journal.New(s.path(r.CellID))}
 	if err := errors.Join(j.Save(r), j.Close()); err != nil {
 		return err
 	}
