@@ -135,7 +135,7 @@ var allowed = map[string][]string{
 		"internal/place/workspace",
 		"internal/agent/harness",
 	},
-	"internal/keeper/controller": {"internal/base/atomicfile", "internal/base/fault", "internal/base/statefile", "internal/place/provider", "internal/keeper"},
+	"internal/keeper/controller": {"internal/base/atomicfile", "internal/base/fault", "internal/base/journal", "internal/base/statefile", "internal/place/provider", "internal/keeper"},
 	"internal/keeper/daemon": {
 		"internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/poll", "internal/base/rpc",
 		"internal/process/pty", "internal/process/supervise",
@@ -253,7 +253,7 @@ var allowed = map[string][]string{
 		"internal/agent/conversation", "internal/agent/conversation/watch", "internal/agent/harness/ipc",
 	},
 	"internal/agent/conversation/opencode": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
-	"internal/agent/conversation/outbox":   {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/statefile", "internal/agent/conversation"},
+	"internal/agent/conversation/outbox":   {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/journal", "internal/base/statefile", "internal/agent/conversation"},
 	"internal/agent/conversation/screen": {
 		"internal/base/fault", "internal/base/poll",
 		"internal/place/provider",
@@ -266,7 +266,7 @@ var allowed = map[string][]string{
 	},
 	"internal/agent/conversation/watch": {"internal/base/fault", "internal/agent/conversation"},
 	"internal/agent/harness": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc", "internal/base/statefile",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/journal", "internal/base/rpc", "internal/base/statefile",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/screen/vt",
 		"internal/place/decisive", "internal/place/sandbox",
@@ -447,7 +447,7 @@ var allowed = map[string][]string{
 	"internal/chat":                  {},
 	"internal/chat/irc":              {"internal/base/fault", "internal/base/plainjson"},
 	"internal/chat/irc/ircd":         {"internal/base/atomicfile", "internal/base/fault", "internal/base/statefile", "internal/chat/irc", "internal/chat/irc/ircd/history"},
-	"internal/chat/irc/ircd/history": {"internal/base/fault"},
+	"internal/chat/irc/ircd/history": {"internal/base/fault", "internal/base/journal", "internal/base/statefile"},
 
 	// screen
 	"internal/screen":          {"internal/base/fault", "internal/screen/vt"},

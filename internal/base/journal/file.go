@@ -14,7 +14,7 @@ import (
 type File struct {
 	path string
 	f    *os.File // or nil: the next Append opens it
-	size int64    // valid while it is open
+	size int64    // of what is whole; valid while it is open
 	torn bool     // the last line may lack its end
 }
 
@@ -65,21 +65,20 @@ func (f *File) Append(line []byte) error {
 		}
 	}
 	if f.torn {
+		_ = f.Cut(f.size) // Best effort: what was not taken back after an error.
+	}
+	if f.torn {
 		line = append([]byte("\n"), line...)
 	}
 	n, err := f.f.Write(append(line, '\n'))
-	if err == nil {
-		f.size += int64(n)
-		f.torn = false
-		return nil
+	if err != nil {
+		f.torn = true
+		_ = f.Cut(f.size) // Best effort: the next Append tries again.
+		return err
 	}
-	f.torn = f.torn || n > 0
-	if fi, serr := f.f.Stat(); serr == nil && fi.Size() == f.size+int64(n) && f.f.Truncate(f.size) == nil {
-		f.torn = lacksEnd(f.f, f.size)
-	} else {
-		f.size += int64(n)
-	}
-	return err
+	f.size += int64(n)
+	f.torn = false
+	return nil
 }
 
 // Cut drops what is behind a size: half a line, or what makes no sense.

@@ -71,25 +71,22 @@ func older(path string, n int) string {
 // that is not there has none. What is appended meanwhile may be missing.
 func Read(path string, l Limits, each func(line []byte) error) error {
 	for n := l.Kept; n >= 0; n-- {
-		f, err := atomicfile.Open(older(path, n))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return fault.Errorf(fault.Storage, "read %s: %w", older(path, n), err)
-		}
-		err = readFile(f, 2*l.Bytes, each)
-		f.Close() // Best effort: it was only read.
-		if err != nil {
+		if err := ReadFile(older(path, n), 2*l.Bytes, each); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
 }
 
-// readFile reads not more of a file than a journal writes.
-func readFile(f *os.File, limit int64, each func(line []byte) error) error {
-	_, err := Lines(io.LimitReader(f, limit), int(limit), func(line []byte, _ int64) error {
+// ReadFile calls each with the whole lines of a file, empty ones left out. Not
+// more than limit bytes are read.
+func ReadFile(path string, limit int64, each func(line []byte) error) error {
+	f, err := atomicfile.Open(path)
+	if err != nil {
+		return fault.Errorf(fault.Storage, "read %s: %w", path, err)
+	}
+	defer f.Close() // Best effort: it was only read.
+	_, err = Lines(io.LimitReader(f, limit), int(limit), func(line []byte, _ int64) error {
 		if len(line) == 0 {
 			return nil
 		}

@@ -19,7 +19,7 @@ func TestEarlierKeeper(t *testing.T) {
 	if m := s.agent("tree"); m.Order != "stop" || *m.ExitCode != 130 || len(s.names()) != 6 {
 		t.Errorf("%+v of %v", m, s.names())
 	}
-	j, err := openJournal(filepath.Join(dir, "events.jsonl"), time.Now)
+	j, err := openEvents(filepath.Join(dir, "events.jsonl"), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,8 @@ import (
 
 // The ids of past messages that an earlier build kept are known.
 func TestEarlierPast(t *testing.T) {
-	p, err := openPast(filepath.Join(earlier.Files(t), "keeper", "nudges", "echo"), at(t))
+	dir := filepath.Join(earlier.Files(t), "keeper", "nudges", "echo")
+	p, err := openPast(dir, at(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +22,7 @@ func TestEarlierPast(t *testing.T) {
 	if err := p.add(&Message{ID: "more", Key: "k", Text: "t", Updated: at(t)}, at(t)); err != nil {
 		t.Fatal(err)
 	}
-	again, err := openPast(filepath.Dir(p.path), at(t))
+	again, err := openPast(dir, at(t))
 	if _, known := again.find("more", at(t)); err != nil || !known || len(again.known) != len(p.known) {
 		t.Errorf("%d of %d, %v", len(again.known), len(p.known), err)
 	}
