@@ -108,6 +108,9 @@ func (f *File) Rewrite(lines []byte, write func(path string, data []byte) error)
 // is removed. The next Append begins a new file. After an error the old one goes
 // on.
 func (f *File) Rotate(kept int) error {
+	if _, err := os.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
+		return f.Close() // it makes no room
+	}
 	for n := kept; n >= 1; n-- {
 		if err := os.Rename(older(f.path, n-1), older(f.path, n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
