@@ -61,9 +61,11 @@ func openOutbox(dir string) (o *outbox, problems []error, err error) {
 		if !ok || !ident.IsID(key) {
 			continue
 		}
-		r, _, err := statefile.Load[record](o.path(key), recordVersion, maxRecord)
+		r, found, err := statefile.Load[record](o.path(key), recordVersion, maxRecord)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("open webhooks: %w", err))
+		}
+		if !found {
 			continue
 		}
 		r.key, r.Body = key, compact(r.Body)

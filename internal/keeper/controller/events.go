@@ -91,88 +91,74 @@ func (j *events) append(e keeper.Event) {
 // cursor is how far a reader of the journal has come.
 type cursor struct {
 	seq    uint64 // of the last event that it got
-	file   uint64 // counts the files that were begun, from 1; 0 before the first read
+	file   uint64 // counts the files that were begun; 0 is the one before the first that was found
 	offset int64  // in that file
 	read   int64  // how many bytes it took, for tests
 }
 
 // part is a piece of a file of events that a reader has not seen.
 type part struct {
-	path string
-	data io.Reader
-	io.Closer
+	*os.File
+	file   uint64
+	offset int64
 }
 
 // since calls each with the events behind the cursor, and returns a channel
 // that is closed when there are more. It reads only what was written since the
 // last call, whatever the length of the files.
 func (j *events) since(c *cursor, each func(keeper.Event) error) (more <-chan struct{}, err error) {
-	parts, file, more, err := j.unread(c)
-	if err != nil {
-		return more, err
-	}
+	parts, more, err := j.unread(*c)
 	defer func() {
 		for _, p := range parts {
 			p.Close() // Best effort: it was only read.
 		}
 	}()
+	if err != nil {
+		return more, err
+	}
 	for _, p := range parts {
-		n, err := keeper.DecodeEvents(p.data, p.path, func(e keeper.Event) error {
+		n, err := keeper.DecodeEvents(io.NewSectionReader(p, p.offset, math.MaxInt64-p.offset), p.Name(), func(e keeper.Event) error {
 			if e.Seq <= c.seq {
 				return nil
 			}
 			c.seq = e.Seq
 			return each(e)
 		})
-		c.offset += n
+		c.file, c.offset = p.file, p.offset+n
 		c.read += n
 		if err != nil {
 			return more, err
 		}
-		if p.path != j.path {
-			c.offset = 0
-		}
 	}
-	c.file = file
 	return more, nil
 }
 
 // unread opens what the cursor has not seen, under the lock: a rotation renames
-// files.
-func (j *events) unread(c *cursor) (parts []part, file uint64, more <-chan struct{}, err error) {
+// files. The caller closes the parts, also after an error.
+func (j *events) unread(c cursor) (parts []part, more <-chan struct{}, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	add := func(path string, offset int64) error {
-		f, err := os.Open(path)
+	for _, p := range []struct {
+		file uint64
+		path string
+	}{{j.files - 1, j.path + ".1"}, {j.files, j.path}} {
+		if c.file > p.file {
+			continue // it was read
+		}
+		f, err := os.Open(p.path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+			continue
 		}
 		if err != nil {
-			return fault.Errorf(fault.KindOf(err), "read the events: %w", err)
+			return parts, j.more, fault.Errorf(fault.KindOf(err), "read the events: %w", err)
 		}
-		parts = append(parts, part{path: path, data: io.NewSectionReader(f, offset, math.MaxInt64-offset), Closer: f})
-		return nil
-	}
-	older, newest := int64(0), int64(0)
-	switch c.file {
-	case j.files:
-		newest = c.offset
-	case j.files - 1:
-		older = c.offset
-	}
-	if c.file != j.files {
-		c.offset = older
-		if err = add(j.path+".1", older); err != nil {
-			return nil, 0, j.more, err
+		offset := int64(0)
+		if c.file == p.file {
+			offset = c.offset
 		}
-		if len(parts) == 0 {
-			c.offset = 0
-		}
+		parts = append(parts, part{f, p.file, offset})
 	}
-	if err = add(j.path, newest); err != nil && len(parts) > 0 {
-		parts[0].Close() // Best effort: it was only opened.
-	}
-	return parts, j.files, j.more, err
+	return parts, j.more, nil
 }
 
 func (j *events) close() error {

@@ -186,11 +186,10 @@ func (d Dir) PeekTick() (s plan.State, found bool, err error) {
 	if err != nil {
 		return plan.State{}, false, fault.Errorf(fault.Storage, "read the record of the last tick: %w", err)
 	}
-	s, err = plan.Decode(data)
-	if fault.KindOf(err) == fault.Storage {
-		return plan.State{}, false, fault.Errorf(fault.Storage, "%s: %w: %w", d.tick(), statefile.ErrDamaged, err)
+	if s, err = plan.Decode(data); err != nil {
+		return plan.State{}, false, fmt.Errorf("%s: %w", d.tick(), err)
 	}
-	return s, err == nil, err
+	return s, true, nil
 }
 
 // SaveMemory records how the last ticks ended.

@@ -132,7 +132,7 @@ func Decode(data []byte) (State, error) {
 		return s, err
 	}
 	if s.V < 1 || !slices.Contains(stages, s.Stage) || s.Tick < 0 {
-		return s, fault.Errorf(fault.Storage, "read the record of a tick: it is none: stage '%s', tick %d, version %d", s.Stage, s.Tick, s.V)
+		return s, fault.Errorf(fault.Storage, "the record of a tick: %w: stage '%s', tick %d, version %d", statefile.ErrDamaged, s.Stage, s.Tick, s.V)
 	}
 	return s, nil
 }
