@@ -117,7 +117,7 @@ var allowed = map[string][]string{
 
 	// keeper
 	"internal/keeper": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc", "internal/base/statefile",
 		"internal/process/git",
 		"internal/session/attention", "internal/session/home",
 		"internal/place/sandbox",
@@ -130,13 +130,13 @@ var allowed = map[string][]string{
 		"internal/agent/harness", "internal/agent/harness/ipc", "internal/agent/runner/remote/holder",
 	},
 	"internal/keeper/chatserver": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/rpc", "internal/base/statefile",
 		"internal/chat/irc/ircd",
 		"internal/session/home",
 		"internal/place/workspace",
 		"internal/agent/harness",
 	},
-	"internal/keeper/controller": {"internal/base/atomicfile", "internal/base/fault", "internal/place/provider", "internal/keeper"},
+	"internal/keeper/controller": {"internal/base/atomicfile", "internal/base/fault", "internal/base/journal", "internal/base/statefile", "internal/place/provider", "internal/keeper"},
 	"internal/keeper/daemon": {
 		"internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/poll", "internal/base/rpc",
 		"internal/process/pty", "internal/process/supervise",
@@ -191,23 +191,23 @@ var allowed = map[string][]string{
 	},
 	"internal/ticks/example": {"internal/base/fault"},
 	"internal/ticks/gitpush": {"internal/base/fault", "internal/process/git"},
-	"internal/ticks/history": {"internal/base/fault", "internal/ticks/datarepo", "internal/ticks/plan"},
+	"internal/ticks/history": {"internal/base/fault", "internal/base/statefile", "internal/ticks/datarepo", "internal/ticks/plan"},
 	"internal/ticks/hook":    {"internal/agent/runner", "internal/ticks/command"},
 	"internal/ticks/instance": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/statefile",
 		"internal/session/home",
 		"internal/ticks/datarepo", "internal/ticks/history", "internal/ticks/plan", "internal/ticks/registry", "internal/ticks/wake", "internal/ticks/watch",
 	},
 	"internal/ticks/isotime":    {},
 	"internal/ticks/jsonobject": {},
-	"internal/ticks/plan":       {"internal/base/fault"},
+	"internal/ticks/plan":       {"internal/base/fault", "internal/base/statefile"},
 	"internal/ticks/registry": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/statefile",
 		"internal/ticks/jsonobject",
 	},
 	"internal/ticks/rotate": {"internal/base/atomicfile"},
 	"internal/ticks/terminal": {
-		"internal/base/atomicfile", "internal/base/fault",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/statefile",
 		"internal/process/pty",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/vt",
 		"internal/session", "internal/session/home", "internal/session/wire",
@@ -233,14 +233,14 @@ var allowed = map[string][]string{
 	"internal/ticks/toolsocket": {"internal/base/fault", "internal/base/rpc"},
 	"internal/ticks/transcript": {},
 	"internal/ticks/wake": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/statefile",
 		"internal/ticks/datarepo", "internal/ticks/isotime", "internal/ticks/jsonobject",
 	},
 	"internal/ticks/watch": {"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/ticks/plan"},
 
 	// agent
 	"internal/agent": {
-		"internal/base/fault", "internal/base/ident", "internal/base/poll",
+		"internal/base/fault", "internal/base/ident", "internal/base/poll", "internal/base/statefile",
 		"internal/place/provider", "internal/place/sandbox", "internal/place/workspace",
 		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/protocol", "internal/agent/conversation/screen",
 	},
@@ -258,20 +258,20 @@ var allowed = map[string][]string{
 		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/watch", "internal/agent/harness/ipc",
 	},
 	"internal/agent/conversation/opencode": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
-	"internal/agent/conversation/outbox":   {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/agent/conversation"},
+	"internal/agent/conversation/outbox":   {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/journal", "internal/base/statefile", "internal/agent/conversation"},
 	"internal/agent/conversation/screen": {
 		"internal/base/fault", "internal/base/poll",
 		"internal/place/provider",
 		"internal/agent/conversation", "internal/agent/conversation/outbox",
 	},
 	"internal/agent/conversation/sources": {
-		"internal/base/atomicfile", "internal/base/fault",
+		"internal/base/fault", "internal/base/statefile",
 		"internal/agent/conversation", "internal/agent/conversation/claude", "internal/agent/conversation/codex", "internal/agent/conversation/copilot",
 		"internal/agent/conversation/gemini", "internal/agent/conversation/opencode",
 	},
 	"internal/agent/conversation/watch": {"internal/base/fault", "internal/agent/conversation"},
 	"internal/agent/harness": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/journal", "internal/base/rpc", "internal/base/statefile",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/screen/vt",
 		"internal/place/decisive", "internal/place/sandbox",
@@ -292,16 +292,16 @@ var allowed = map[string][]string{
 		"internal/chat/irc",
 		"internal/agent/harness", "internal/agent/harness/ipc",
 	},
-	"internal/agent/harness/turns": {"internal/base/fault", "internal/base/journal", "internal/screen/render/redact", "internal/agent/conversation"},
+	"internal/agent/harness/turns": {"internal/agent/conversation", "internal/base/journal", "internal/base/statefile", "internal/screen/render/redact"},
 	"internal/agent/permission": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/journal",
+		"internal/base/fault", "internal/base/journal", "internal/base/statefile",
 		"internal/screen/render/redact",
 		"internal/place/decisive",
 		"internal/agent/permission/commandline",
 	},
 	"internal/agent/permission/commandline": {},
 	"internal/agent/runner": {
-		"internal/base/atomicfile", "internal/base/fault",
+		"internal/base/fault", "internal/base/statefile",
 		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/permission",
 	},
 	"internal/agent/runner/acp": {
@@ -344,7 +344,7 @@ var allowed = map[string][]string{
 	"internal/agent/runner/stdio":         {"internal/agent/runner"},
 	"internal/agent/runner/turn":          {"internal/agent/permission", "internal/agent/runner"},
 	"internal/agent/supervisor": {
-		"internal/base/atomicfile", "internal/base/fault",
+		"internal/base/fault", "internal/base/statefile",
 		"internal/screen/render/redact",
 		"internal/agent/permission", "internal/agent/runner",
 	},
@@ -353,11 +353,11 @@ var allowed = map[string][]string{
 		"internal/base/atomicfile", "internal/base/fault",
 		"internal/agent/permission", "internal/agent/runner/claude", "internal/agent/toolhook",
 	},
-	"internal/agent/webhook": {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident"},
+	"internal/agent/webhook": {"internal/base/fault", "internal/base/ident", "internal/base/statefile"},
 
 	// place
 	"internal/place":          {},
-	"internal/place/decisive": {"internal/base/atomicfile", "internal/base/fault"},
+	"internal/place/decisive": {"internal/base/fault", "internal/base/statefile"},
 	"internal/place/lease":    {"internal/base/fault", "internal/base/wake"},
 	"internal/place/podhost": {
 		"internal/base/fault", "internal/base/rpc", "internal/base/wake",
@@ -390,7 +390,7 @@ var allowed = map[string][]string{
 	},
 	"internal/place/provider/local": {"internal/base/fault", "internal/place/provider"},
 	"internal/place/provider/native": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc",
+		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc", "internal/base/statefile",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/session", "internal/session/home", "internal/session/wire",
 		"internal/place/provider", "internal/place/provider/children", "internal/place/provider/inherit", "internal/place/provider/inotify", "internal/place/provider/local",
@@ -406,7 +406,6 @@ var allowed = map[string][]string{
 		"internal/place/provider/local", "internal/place/provider/subprocess/shim",
 	},
 	"internal/place/provider/subprocess/shim": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc", "internal/base/wake",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/place/provider", "internal/place/provider/procname",
 	},
@@ -418,9 +417,9 @@ var allowed = map[string][]string{
 		"internal/place/provider/tmux/idle",
 	},
 	"internal/place/provider/tmux/idle": {"internal/base/fault", "internal/process/pty"},
-	"internal/place/sandbox":            {"internal/base/atomicfile", "internal/base/fault", "internal/process/git"},
+	"internal/place/sandbox":            {"internal/base/atomicfile", "internal/base/fault", "internal/base/statefile", "internal/process/git"},
 	"internal/place/workspace":          {"internal/base/fault", "internal/base/ident", "internal/place/decisive", "internal/place/sandbox"},
-	"internal/place/worktree":           {"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/process/git"},
+	"internal/place/worktree":           {"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/statefile", "internal/process/git"},
 
 	// session
 	"internal/session": {
@@ -430,14 +429,13 @@ var allowed = map[string][]string{
 		"internal/session/cell", "internal/session/home", "internal/session/wire",
 	},
 	"internal/session/attention": {},
-	"internal/session/cell":      {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/process/pty", "internal/screen/vt"},
+	"internal/session/cell":      {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/journal", "internal/base/statefile", "internal/process/pty", "internal/screen/vt"},
 	"internal/session/home": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc", "internal/base/statefile",
 		"internal/process/supervise",
 		"internal/session/attention",
 	},
 	"internal/session/host": {
-		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/poll", "internal/base/rpc", "internal/base/wake",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/vt",
 		"internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/wire",
@@ -451,8 +449,8 @@ var allowed = map[string][]string{
 	// chat
 	"internal/chat":                  {},
 	"internal/chat/irc":              {"internal/base/fault", "internal/base/plainjson"},
-	"internal/chat/irc/ircd":         {"internal/base/atomicfile", "internal/base/fault", "internal/chat/irc", "internal/chat/irc/ircd/history"},
-	"internal/chat/irc/ircd/history": {"internal/base/fault"},
+	"internal/chat/irc/ircd":         {"internal/base/atomicfile", "internal/base/fault", "internal/base/statefile", "internal/chat/irc", "internal/chat/irc/ircd/history"},
+	"internal/chat/irc/ircd/history": {"internal/base/fault", "internal/base/journal", "internal/base/statefile"},
 
 	// screen
 	"internal/screen":          {"internal/base/fault", "internal/screen/vt"},
@@ -488,6 +486,7 @@ var allowed = map[string][]string{
 	"internal/base/poll":        {},
 	"internal/base/rpc":         {"internal/base/fault"},
 	"internal/base/wake":        {},
+	"internal/base/statefile":   {"internal/base/atomicfile", "internal/base/fault"},
 
 	// testkit
 	"internal/testkit":                         {},
@@ -495,6 +494,7 @@ var allowed = map[string][]string{
 	"internal/testkit/dashboardtest":           {"internal/process/pty", "internal/session/home", "internal/testkit/dentest"},
 	"internal/testkit/dentest":                 {},
 	"internal/testkit/irctest":                 {},
+	"internal/testkit/earlier":                 {},
 	"internal/testkit/jail":                    {"internal/testkit/need"},
 	"internal/testkit/jail/lines":              {},
 	"internal/testkit/leasetest":               {},

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 // fingerprintVersion changes when the same configuration hashes differently.
@@ -79,12 +80,9 @@ func (f Fingerprint) String() string {
 
 // ParseFingerprint reads what String wrote.
 func ParseFingerprint(s string) (Fingerprint, error) {
-	var f Fingerprint
-	if err := json.Unmarshal([]byte(s), &f); err != nil {
-		return f, fault.Errorf(fault.Protocol, "read fingerprint: %w", err)
-	}
-	if f.Version > fingerprintVersion {
-		return f, fault.Errorf(fault.Protocol, "read fingerprint: version %d is newer than %d", f.Version, fingerprintVersion)
+	f, err := statefile.Decode[Fingerprint]("the fingerprint", []byte(s), fingerprintVersion)
+	if err != nil {
+		return f, fault.Errorf(fault.Protocol, "read the agent's fingerprint: %w", err)
 	}
 	return f, nil
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +19,7 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
+	"den/internal/base/statefile"
 	"den/internal/session/home"
 )
 
@@ -308,13 +308,13 @@ func isID(id string) bool {
 func readIdentity(dir string) (i Identity, err error) {
 	err = readJSON(filepath.Join(dir, identityFile), &i)
 	if err == nil && !isID(i.ID) {
-		err = damaged(filepath.Join(dir, identityFile), fmt.Errorf("%q is no id", i.ID))
+		err = fault.Hintf(fault.Errorf(fault.Storage, "read the workspace's identity: %s: %w: %q is no id", filepath.Join(dir, identityFile), statefile.ErrDamaged, i.ID), "remove it: the workspace is found again by its other copy")
 	}
 	return i, err
 }
 
 // readJSON reads an identity or a registration: fault.NotFound for none.
-func readJSON(path string, v any) error {
+func readJSON[T any](path string, v *T) error {
 	raw, err := readOwn(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fault.Errorf(fault.NotFound, "read the workspace's identity: %w", err)
@@ -322,20 +322,10 @@ func readJSON(path string, v any) error {
 	if err != nil {
 		return fault.Errorf(fault.KindOf(err), "read the workspace's identity: %w", err)
 	}
-	var version struct {
-		V int `json:"v"`
-	}
-	if err := errors.Join(json.Unmarshal(raw, &version), json.Unmarshal(raw, v)); err != nil {
-		return damaged(path, err)
-	}
-	if version.V > identityVersion {
-		return fault.Errorf(fault.Protocol, "%s was written by a newer den: version %d, this one knows %d", path, version.V, identityVersion)
+	if *v, err = statefile.Decode[T](path, raw, identityVersion); err != nil {
+		return statefile.Advise(fmt.Errorf("read the workspace's identity: %w", err), "remove it: the workspace is found again by its other copy")
 	}
 	return nil
-}
-
-func damaged(path string, err error) error {
-	return fault.Hintf(fault.Errorf(fault.Storage, "the workspace's identity %s is damaged: %w", path, err), "remove it: the workspace is found again by its other copy")
 }
 
 func sameFile(a, b string) bool {

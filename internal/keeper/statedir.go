@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,9 +15,9 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
+	"den/internal/base/statefile"
 	"den/internal/place/sandbox"
 	"den/internal/process/git"
 )
@@ -161,27 +160,19 @@ const recordVersion = 1
 
 // Save writes the record.
 func (s StateDir) Save(r Record) error {
-	r.V = recordVersion
-	return atomicfile.ReplaceJSON(s.record(), r)
+	return statefile.Replace(s.record(), recordVersion, r)
 }
 
 // Load reads the record. A workspace that never had a keeper is NotRunning.
 func (s StateDir) Load() (Record, error) {
-	var r Record
 	raw, err := readOwn(s.record())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && os.Getenv(sandbox.InsideEnv) != "" {
-		return r, noKeeper(s)
+		return Record{}, noKeeper(s)
 	}
 	if err != nil {
-		return r, fault.Errorf(fault.KindOf(err), "read the keeper's record: %w", err)
+		return Record{}, fault.Errorf(fault.KindOf(err), "read the keeper's record: %w", err)
 	}
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return r, fault.Errorf(fault.Storage, "read the keeper's record: %w", err)
-	}
-	if r.V > recordVersion {
-		return r, fault.Errorf(fault.Protocol, "the keeper of %s is newer than this den: record version %d, this one knows %d", s.Config, r.V, recordVersion)
-	}
-	return r, nil
+	return statefile.Decode[Record](fmt.Sprintf("the record of the keeper of %s", s.Config), raw, recordVersion)
 }
 
 func noKeeper(s StateDir) error {

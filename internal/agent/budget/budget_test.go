@@ -95,7 +95,7 @@ func TestClockThatIsSetBack(t *testing.T) {
 
 func TestFileThatCannotBeRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budget.json")
-	for content, want := range map[string]fault.Kind{"{": fault.Internal, `{"v":99}`: fault.Protocol} {
+	for content, want := range map[string]fault.Kind{"{": fault.Storage, `{"v":99}`: fault.Protocol} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -1,16 +1,13 @@
 package budget
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"sync"
 	"time"
 
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 const (
@@ -39,21 +36,11 @@ type Ledger struct {
 // Open reads a ledger. A file that is not there is an empty one. Where one
 // cannot be read the budget would begin anew, so that is an error.
 func Open(path string, limits Limits) (*Ledger, error) {
-	l := &Ledger{path: path, limits: limits}
-	data, err := atomicfile.Read(path, maxFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &l.file)
-	}
+	file, _, err := statefile.Load[ledgerFile](path, fileVersion, maxFile)
 	if err != nil {
-		return nil, fault.Hintf(fmt.Errorf("open budget %s: %w", path, err), "remove the file to begin to count anew")
+		return nil, statefile.Advise(fmt.Errorf("open budget: %w", err), "remove the file to begin to count anew")
 	}
-	if l.file.Version > fileVersion {
-		return nil, fault.Errorf(fault.Protocol, "open budget %s: its version is %d, this den knows %d", path, l.file.Version, fileVersion)
-	}
-	return l, nil
+	return &Ledger{path: path, limits: limits, file: file}, nil
 }
 
 // Check tells whether a turn may begin at this time.
@@ -72,7 +59,6 @@ func (l *Ledger) Add(now time.Time, u Usage) (warn []Line, err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.file.Version = fileVersion
 	l.file.Buckets = record(l.file.Buckets, now, u)
 	warned := map[Which]time.Time{}
 	for _, line := range check(l.file.Buckets, l.limits, now).Lines {
@@ -86,5 +72,5 @@ func (l *Ledger) Add(now time.Time, u Usage) (warn []Line, err error) {
 		warned[line.Which] = at
 	}
 	l.file.Warned = warned
-	return warn, atomicfile.ReplaceJSON(l.path, l.file)
+	return warn, statefile.Replace(l.path, fileVersion, l.file)
 }

@@ -15,6 +15,8 @@ import (
 	"den/internal/agent/harness/ipc"
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/journal"
+	"den/internal/base/statefile"
 )
 
 // defaultBuffer is how many messages are kept of each channel where the
@@ -34,10 +36,10 @@ type buffer struct {
 
 type target struct {
 	name    string
-	size    int // as the buffer's
-	file    *os.File
-	records int    // in the file
-	last    uint64 // seq of the newest line ever
+	size    int           // as the buffer's
+	file    *journal.File // or nil: nothing was written yet
+	records int           // in the file
+	last    uint64        // seq of the newest line ever
 	lines   []ipc.Line
 	cursors map[string]uint64 // by reader: the seq read last
 }
@@ -88,20 +90,17 @@ func (b *buffer) newTarget(name string) *target {
 // readTarget reads a target's file. A half record at its end is what a crash
 // left: it is overwritten.
 func (b *buffer) readTarget(path string) (*target, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fault.Errorf(fault.Storage, "read messages: %w", err)
-	}
 	t := b.newTarget("")
-	for line := range bytes.Lines(data) {
+	err := journal.ReadFile(path, statefile.Large, func(line []byte) error {
 		var r record
-		if err := json.Unmarshal(line, &r); err != nil {
-			continue // damaged: the rest is worth more than an error
-		}
-		if r.V > bufferVersion {
-			return nil, fault.Hintf(fault.Errorf(fault.Protocol, "%s has version %d, this den knows %d", path, r.V, bufferVersion), "use the newer den")
+		if json.Unmarshal(line, &r) != nil {
+			return nil // damaged: the rest is worth more than an error
 		}
 		t.apply(r)
+		return statefile.Check(path, r.V, bufferVersion)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read messages: %w", err)
 	}
 	return t, nil
 }
@@ -234,7 +233,7 @@ func (b *buffer) write(t *target, r record) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.file.Write(append(data, '\n')); err != nil {
+	if err := t.file.Append(data); err != nil {
 		return fault.Errorf(fault.Storage, "keep messages of %s: %w", t.name, err)
 	}
 	t.records++
@@ -243,10 +242,6 @@ func (b *buffer) write(t *target, r record) error {
 
 // rewrite replaces the file by one with what is kept, and opens it.
 func (b *buffer) rewrite(t *target) error {
-	if t.file != nil {
-		t.file.Close() // Best effort: it is replaced.
-		t.file = nil
-	}
 	var all bytes.Buffer
 	encode := json.NewEncoder(&all)
 	records := []record{{Target: t.name, V: bufferVersion}}
@@ -261,11 +256,8 @@ func (b *buffer) rewrite(t *target) error {
 			return err
 		}
 	}
-	if err := atomicfile.Write(b.path(t.name), all.Bytes()); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(b.path(t.name), os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
+	file := cmp.Or(t.file, journal.New(b.path(t.name)))
+	if err := file.Rewrite(all.Bytes(), atomicfile.Write); err != nil {
 		return err
 	}
 	t.file, t.records = file, len(records)
@@ -278,7 +270,6 @@ func (b *buffer) close() {
 	for _, t := range b.targets {
 		if t.file != nil {
 			t.file.Close() // Best effort: every record was written.
-			t.file = nil
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"den/internal/agent/webhook"
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 // defaultIdle is how long an agent must have had nothing to do before its work
@@ -42,21 +42,14 @@ type workload struct {
 }
 
 func openWorkload(path string) (*workload, error) {
-	w := &workload{path: path, wake: make(chan struct{}, 1)}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return w, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &w.batch)
-	}
-	if err == nil && w.batch.V > batchVersion {
-		err = fmt.Errorf("it has version %d, this den knows %d", w.batch.V, batchVersion)
-	}
+	begun, found, err := statefile.Load[batch](path, batchVersion, statefile.Large)
 	if err != nil {
-		return nil, fault.Hintf(fault.Errorf(fault.Storage, "read the agent's work %s: %w", path, err), "remove the file: the end of the work is then not told")
+		return nil, statefile.Advise(fmt.Errorf("read the agent's work: %w", err), "remove the file: the end of the work is then not told")
 	}
-	w.rouse()
+	w := &workload{path: path, wake: make(chan struct{}, 1), batch: begun}
+	if found {
+		w.rouse()
+	}
 	return w, nil
 }
 
@@ -72,14 +65,14 @@ func (w *workload) turnEnded(begun time.Time, failed bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.batch.Turns == 0 {
-		w.batch = batch{V: batchVersion, Begun: begun}
+		w.batch = batch{Begun: begun}
 	}
 	w.batch.Turns++
 	if failed {
 		w.batch.Failed++
 	}
 	w.rouse()
-	if err := atomicfile.ReplaceJSON(w.path, w.batch); err != nil {
+	if err := statefile.Replace(w.path, batchVersion, w.batch); err != nil {
 		return fault.Errorf(fault.Storage, "remember the agent's work: %w", err)
 	}
 	return nil

@@ -1,7 +1,7 @@
 package harness
 
 import (
-	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -9,8 +9,8 @@ import (
 	"den/internal/agent/budget"
 	"den/internal/agent/harness/ipc"
 	"den/internal/agent/permission"
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 	"den/internal/place/sandbox"
 )
 
@@ -145,8 +145,7 @@ func (c Config) Save(stateDir string) error {
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
 		return fault.Errorf(fault.Storage, "make the harness's directory: %w", err)
 	}
-	c.V = configVersion
-	if err := atomicfile.WriteJSON(configFile(stateDir), c); err != nil {
+	if err := statefile.Save(configFile(stateDir), configVersion, c); err != nil {
 		return fault.Errorf(fault.Storage, "write the harness's configuration: %w", err)
 	}
 	return nil
@@ -154,16 +153,15 @@ func (c Config) Save(stateDir string) error {
 
 // Load reads the configuration.
 func Load(stateDir string) (Config, error) {
-	var c Config
-	data, err := os.ReadFile(configFile(stateDir))
+	c, found, err := statefile.Load[Config](configFile(stateDir), configVersion, statefile.Large)
+	if err == nil && !found {
+		err = fault.Errorf(fault.Internal, "there is no %s", configFile(stateDir))
+	}
+	if fault.KindOf(err) == fault.Protocol {
+		err = fault.Hintf(err, "use one den for the whole workspace")
+	}
 	if err != nil {
-		return c, fault.Errorf(fault.KindOf(err), "read the harness's configuration: %w", err)
-	}
-	if err := json.Unmarshal(data, &c); err != nil {
-		return c, fault.Errorf(fault.Storage, "read the harness's configuration %s: %w", configFile(stateDir), err)
-	}
-	if c.V > configVersion {
-		return c, fault.Hintf(fault.Errorf(fault.Protocol, "%s has version %d, this dend knows %d", configFile(stateDir), c.V, configVersion), "use one den for the whole workspace")
+		return c, fmt.Errorf("read the harness's configuration: %w", err)
 	}
 	return c, nil
 }

@@ -1,15 +1,13 @@
 package harness
 
 import (
-	"encoding/json"
-	"errors"
-	"io/fs"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 const (
@@ -45,21 +43,11 @@ type places struct {
 }
 
 func openPlaces(path string) (*places, error) {
-	p := &places{path: path, file: placesFile{V: placesVersion}}
-	data, err := atomicfile.Read(path, maxPlacesFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &p.file)
-	}
+	file, _, err := statefile.Load[placesFile](path, placesVersion, maxPlacesFile)
 	if err != nil {
-		return nil, fault.Hintf(fault.Errorf(fault.Storage, "read the agent's channels %s: %w", path, err), "remove the file to forget which channels the agent joined by itself")
+		return nil, statefile.Advise(fmt.Errorf("read the agent's channels: %w", err), "remove the file to forget which channels the agent joined by itself")
 	}
-	if p.file.V > placesVersion {
-		return nil, fault.Hintf(fault.Errorf(fault.Protocol, "%s has version %d, this den knows %d", path, p.file.V, placesVersion), "use the newer den")
-	}
-	return p, nil
+	return &places{path: path, file: file}, nil
 }
 
 // change alters what is remembered, on disk first.
@@ -68,7 +56,7 @@ func (p *places) change(alter func(*placesFile)) error {
 	defer p.mu.Unlock()
 	next := p.file.clone()
 	alter(&next)
-	if err := atomicfile.WriteJSON(p.path, next); err != nil {
+	if err := statefile.Save(p.path, placesVersion, next); err != nil {
 		return fault.Errorf(fault.Storage, "remember the agent's channels: %w", err)
 	}
 	p.file = next

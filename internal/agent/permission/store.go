@@ -3,7 +3,6 @@ package permission
 import (
 	"cmp"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 const (
@@ -65,12 +64,11 @@ func List(dir string) (all []Approval, damaged []string, err error) {
 			continue
 		}
 		path := filepath.Join(dir, approvalsDir, e.Name())
-		a, err := readApproval(path)
+		a, found, err := statefile.Load[Approval](path, recordVersion, maxRecord)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
-		case err != nil || a.ID != id:
+		case err != nil || found && a.ID != id:
 			damaged = append(damaged, path)
-		default:
+		case found: // else it was removed meanwhile
 			all = append(all, a)
 		}
 	}
@@ -93,29 +91,8 @@ func sortApprovals(all []Approval) {
 	})
 }
 
-func readApproval(path string) (Approval, error) {
-	var a Approval
-	err := readRecord(path, &a, func() int { return a.Version })
-	return a, err
-}
-
-// readRecord decodes a file of ours, and refuses one that a newer den wrote.
-func readRecord(path string, into any, version func() int) error {
-	data, err := atomicfile.Read(path, maxRecord)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	if v := version(); v > recordVersion {
-		return fault.Errorf(fault.Protocol, "read %s: its version is %d, this den knows %d", path, v, recordVersion)
-	}
-	return nil
-}
-
 func writeApproval(dir string, a Approval) error {
-	return atomicfile.WriteJSON(filepath.Join(dir, approvalsDir, a.ID+".json"), a)
+	return statefile.Save(filepath.Join(dir, approvalsDir, a.ID+".json"), recordVersion, a)
 }
 
 func removeApproval(dir, id string) error {
@@ -129,12 +106,8 @@ type remembered struct {
 }
 
 func readRules(dir string) ([]Rule, error) {
-	var kept remembered
 	path := filepath.Join(dir, rulesFile)
-	err := readRecord(path, &kept, func() int { return kept.Version })
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	kept, _, err := statefile.Load[remembered](path, recordVersion, maxRecord)
 	if err != nil {
 		return nil, fault.Hintf(err, "remove %s to be asked again for everything that it allowed", path)
 	}
@@ -142,5 +115,5 @@ func readRules(dir string) ([]Rule, error) {
 }
 
 func writeRules(dir string, rules []Rule) error {
-	return atomicfile.WriteJSON(filepath.Join(dir, rulesFile), remembered{Version: recordVersion, Rules: rules})
+	return statefile.Save(filepath.Join(dir, rulesFile), recordVersion, remembered{Rules: rules})
 }

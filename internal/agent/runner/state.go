@@ -1,15 +1,12 @@
 package runner
 
 import (
-	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
+	"fmt"
 	"path/filepath"
 	"time"
 
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 const stateVersion = 1
@@ -32,30 +29,18 @@ func stateFile(dir string) string { return filepath.Join(dir, "runner.json") }
 // readState reads what an earlier Runner left. A session of another vendor
 // cannot be resumed.
 func readState(dir, driver string) (state, error) {
-	fresh := state{V: stateVersion, Driver: driver}
-	data, err := os.ReadFile(stateFile(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fresh, nil
-	}
-	if err != nil {
-		return fresh, fault.Errorf(fault.Storage, "read the agent's session: %w", err)
-	}
-	var s state
-	if err := json.Unmarshal(data, &s); err != nil {
-		return fresh, fault.Hintf(fault.Errorf(fault.Storage, "read the agent's session %s: %w", stateFile(dir), err), "remove the file to begin a new session")
-	}
-	if s.V > stateVersion {
-		return fresh, fault.Hintf(fault.Errorf(fault.Protocol, "%s has version %d, this den knows %d", stateFile(dir), s.V, stateVersion), "use the newer den")
-	}
+	s, _, err := statefile.Load[state](stateFile(dir), stateVersion, statefile.Large)
 	if s.Driver != driver {
 		s.Driver, s.SessionID = driver, ""
 	}
-	s.V = stateVersion
+	if err != nil {
+		return s, statefile.Advise(fmt.Errorf("read the agent's session: %w", err), "remove the file to begin a new session")
+	}
 	return s, nil
 }
 
 func (s state) write(dir string) error {
-	if err := atomicfile.WriteJSON(stateFile(dir), s); err != nil {
+	if err := statefile.Save(stateFile(dir), stateVersion, s); err != nil {
 		return fault.Errorf(fault.Storage, "write the agent's session: %w", err)
 	}
 	return nil

@@ -12,9 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/base/atomicfile"
-	"den/internal/base/fault"
 	"den/internal/base/ident"
+	"den/internal/base/statefile"
 )
 
 const (
@@ -62,18 +61,19 @@ func openOutbox(dir string) (o *outbox, problems []error, err error) {
 		if !ok || !ident.IsID(key) {
 			continue
 		}
-		r := record{key: key}
-		if err := readRecord(o.path(key), &r, &r.Version); err != nil {
-			problems = append(problems, err)
+		r, found, err := statefile.Load[record](o.path(key), recordVersion, maxRecord)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("open webhooks: %w", err))
+		}
+		if !found {
 			continue
 		}
-		r.Body = compact(r.Body)
+		r.key, r.Body = key, compact(r.Body)
 		o.pending = append(o.pending, r)
 	}
-	var sent sentIDs
-	err = readRecord(filepath.Join(dir, sentFile), &sent, &sent.Version)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		problems = append(problems, err)
+	sent, _, err := statefile.Load[sentIDs](filepath.Join(dir, sentFile), recordVersion, maxRecord)
+	if err != nil {
+		problems = append(problems, fmt.Errorf("open webhooks: %w", err))
 	}
 	o.sent = sent.IDs
 	return o, problems, nil
@@ -86,20 +86,6 @@ func compact(body json.RawMessage) json.RawMessage {
 		return body // it was part of valid JSON, so this does not happen
 	}
 	return b.Bytes()
-}
-
-func readRecord(path string, into any, version *int) error {
-	data, err := atomicfile.Read(path, maxRecord)
-	if err == nil {
-		err = json.Unmarshal(data, into)
-	}
-	if err != nil {
-		return fmt.Errorf("open webhooks: %s: %w", path, err)
-	}
-	if *version > recordVersion {
-		return fault.Errorf(fault.Protocol, "open webhooks: %s: its version is %d, this den knows %d", path, *version, recordVersion)
-	}
-	return nil
 }
 
 func (o *outbox) path(key string) string { return filepath.Join(o.dir, key+".json") }
@@ -119,8 +105,8 @@ func (o *outbox) add(e Event, now time.Time) (dropped int, err error) {
 	if n := len(o.pending); n > 0 {
 		last = o.pending[n-1].key
 	}
-	r := record{Version: recordVersion, ID: e.ID, Created: now, Body: body, key: ident.NewAfter(last, now)}
-	if err := atomicfile.WriteJSON(o.path(r.key), r); err != nil {
+	r := record{ID: e.ID, Created: now, Body: body, key: ident.NewAfter(last, now)}
+	if err := statefile.Save(o.path(r.key), recordVersion, r); err != nil {
 		return 0, fmt.Errorf("send webhook: %w", err)
 	}
 	o.pending = append(o.pending, r)
@@ -140,7 +126,7 @@ func (o *outbox) finish(r record) error {
 	if over := len(o.sent) - keptIDs; over > 0 {
 		o.sent = slices.Clone(o.sent[over:])
 	}
-	if err := atomicfile.ReplaceJSON(filepath.Join(o.dir, sentFile), sentIDs{recordVersion, o.sent}); err != nil {
+	if err := statefile.Replace(filepath.Join(o.dir, sentFile), recordVersion, sentIDs{IDs: o.sent}); err != nil {
 		return err
 	}
 	return o.remove(r)

@@ -6,8 +6,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log"
 	"net"
@@ -20,6 +20,7 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/base/statefile"
 	"den/internal/chat/irc/ircd"
 	"den/internal/place/workspace"
 )
@@ -207,23 +208,16 @@ func (c *Server) saveLocked() error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return fault.Errorf(fault.Storage, "keep the server's address: %w", err)
 	}
-	if err := atomicfile.ReplaceJSON(c.file(), c.place); err != nil {
+	if err := statefile.Replace(c.file(), version, c.place); err != nil {
 		return fault.Errorf(fault.Storage, "keep the server's address: %w", err)
 	}
 	return nil
 }
 
 func (c *Server) load() (Place, error) {
-	var p Place
-	data, err := os.ReadFile(c.file())
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
+	p, _, err := statefile.Load[Place](c.file(), version, statefile.Large)
 	if err != nil {
-		return p, fault.Errorf(fault.Storage, "read the server's address: %w", err)
-	}
-	if err := json.Unmarshal(data, &p); err != nil || p.V > version {
-		return p, fault.Errorf(fault.Storage, "read the server's address %s (version %d): %v", c.file(), p.V, err)
+		return p, fmt.Errorf("read the server's address: %w", err)
 	}
 	return p, nil
 }

@@ -53,7 +53,7 @@ type Options struct {
 // let it Run.
 type Controller struct {
 	state    *state
-	journal  *journal
+	journal  *events
 	clock    func() time.Time
 	jitter   func() float64
 	starting chan struct{}
@@ -83,7 +83,7 @@ func Open(o Options) (*Controller, error) {
 	if c.state, err = openState(o.State); err != nil {
 		return nil, err
 	}
-	c.journal, err = openJournal(o.Events, c.clock)
+	c.journal, err = openEvents(o.Events, c.clock)
 	return c, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/journal"
 	"den/internal/keeper"
 )
 
@@ -19,24 +20,23 @@ import (
 // second file, which replaces the one before.
 const maxEvents = 8 << 20
 
-// journal is the file of events. One process writes it: the one that holds the
+// events is the file of events. One process writes it: the one that holds the
 // workspace's lock.
-type journal struct {
+type events struct {
 	path  string
 	clock func() time.Time
 	limit int64 // maxEvents, but in tests
 
 	mu      sync.Mutex // guards the fields below
-	f       *os.File
+	file    *journal.File
 	seq     uint64
-	size    int64
 	files   uint64        // how many were begun, with the one that was found
 	more    chan struct{} // closed, and replaced, at each event
 	failing bool          // the last event was not written
 }
 
-func openJournal(path string, clock func() time.Time) (*journal, error) {
-	j := &journal{path: path, clock: clock, limit: maxEvents, files: 1, more: make(chan struct{})}
+func openEvents(path string, clock func() time.Time) (*events, error) {
+	j := &events{path: path, clock: clock, limit: maxEvents, file: journal.New(path), files: 1, more: make(chan struct{})}
 	whole := int64(0)
 	for _, p := range []string{path + ".1", path} {
 		size, err := keeper.ScanEvents(p, func(e keeper.Event) error { j.seq = max(j.seq, e.Seq); return nil })
@@ -45,24 +45,19 @@ func openJournal(path string, clock func() time.Time) (*journal, error) {
 		}
 		whole = size
 	}
-	var err error
-	if j.f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if err := j.file.Open(os.O_CREATE); err != nil {
 		return nil, fault.Errorf(fault.KindOf(err), "open the events: %w", err)
 	}
 	// A line that a dying keeper left half written never was an event.
-	if err := j.f.Truncate(whole); err != nil {
+	if err := j.file.Cut(whole); err != nil {
 		return nil, fault.Errorf(fault.KindOf(err), "mend the events: %w", err)
 	}
-	if _, err := j.f.Seek(whole, 0); err != nil {
-		return nil, fault.Errorf(fault.KindOf(err), "open the events: %w", err)
-	}
-	j.size = whole
 	return j, nil
 }
 
 // append writes one event. A disk that takes no more does not stop a keeper:
 // the number is not used up, so that what was written has no gap.
-func (j *journal) append(e keeper.Event) {
+func (j *events) append(e keeper.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e.Seq, e.Time = j.seq+1, j.clock().UTC()
@@ -73,129 +68,101 @@ func (j *journal) append(e keeper.Event) {
 	if err != nil {
 		panic(err) // events are plain values
 	}
-	line = append(line, '\n')
-	if _, err := j.f.Write(line); err != nil {
+	if err := j.file.Append(line); err != nil {
 		if !j.failing {
 			log.Printf("write an event: %v; events are lost until it works again", err)
 		}
 		j.failing = true
-		_ = j.f.Truncate(j.size) // Best effort: at the next start a torn line is mended anyway.
-		_, _ = j.f.Seek(j.size, 0)
 		return
 	}
 	j.failing = false
 	j.seq++
-	j.size += int64(len(line))
-	if j.size > j.limit {
-		j.rotateLocked()
+	if j.file.Size() > j.limit {
+		if err := j.file.Rotate(1); err != nil {
+			log.Printf("begin a new file of events: %v; the old one grows on", err)
+		} else {
+			j.files++
+		}
 	}
 	close(j.more)
 	j.more = make(chan struct{})
 }
 
-func (j *journal) rotateLocked() {
-	f, err := os.OpenFile(j.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err == nil {
-		err = errors.Join(os.Rename(j.path, j.path+".1"), os.Rename(j.path+".new", j.path))
-	}
-	if err != nil {
-		log.Printf("begin a new file of events: %v; the old one grows on", err)
-		return
-	}
-	j.f.Close()
-	j.f, j.size = f, 0
-	j.files++
-}
-
 // cursor is how far a reader of the journal has come.
 type cursor struct {
 	seq    uint64 // of the last event that it got
-	file   uint64 // counts the files that were begun, from 1; 0 before the first read
+	file   uint64 // counts the files that were begun; 0 is the one before the first that was found
 	offset int64  // in that file
 	read   int64  // how many bytes it took, for tests
 }
 
 // part is a piece of a file of events that a reader has not seen.
 type part struct {
-	path string
-	data io.Reader
-	io.Closer
+	*os.File
+	file   uint64
+	offset int64
 }
 
 // since calls each with the events behind the cursor, and returns a channel
 // that is closed when there are more. It reads only what was written since the
 // last call, whatever the length of the files.
-func (j *journal) since(c *cursor, each func(keeper.Event) error) (more <-chan struct{}, err error) {
-	parts, file, more, err := j.unread(c)
-	if err != nil {
-		return more, err
-	}
+func (j *events) since(c *cursor, each func(keeper.Event) error) (more <-chan struct{}, err error) {
+	parts, more, err := j.unread(*c)
 	defer func() {
 		for _, p := range parts {
 			p.Close() // Best effort: it was only read.
 		}
 	}()
+	if err != nil {
+		return more, err
+	}
 	for _, p := range parts {
-		n, err := keeper.DecodeEvents(p.data, p.path, func(e keeper.Event) error {
+		n, err := keeper.DecodeEvents(io.NewSectionReader(p, p.offset, math.MaxInt64-p.offset), p.Name(), func(e keeper.Event) error {
 			if e.Seq <= c.seq {
 				return nil
 			}
 			c.seq = e.Seq
 			return each(e)
 		})
-		c.offset += n
+		c.file, c.offset = p.file, p.offset+n
 		c.read += n
 		if err != nil {
 			return more, err
 		}
-		if p.path != j.path {
-			c.offset = 0
-		}
 	}
-	c.file = file
 	return more, nil
 }
 
 // unread opens what the cursor has not seen, under the lock: a rotation renames
-// files.
-func (j *journal) unread(c *cursor) (parts []part, file uint64, more <-chan struct{}, err error) {
+// files. The caller closes the parts, also after an error.
+func (j *events) unread(c cursor) (parts []part, more <-chan struct{}, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	add := func(path string, offset int64) error {
-		f, err := os.Open(path)
+	for _, p := range []struct {
+		file uint64
+		path string
+	}{{j.files - 1, j.path + ".1"}, {j.files, j.path}} {
+		if c.file > p.file {
+			continue // it was read
+		}
+		f, err := os.Open(p.path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+			continue
 		}
 		if err != nil {
-			return fault.Errorf(fault.KindOf(err), "read the events: %w", err)
+			return parts, j.more, fault.Errorf(fault.KindOf(err), "read the events: %w", err)
 		}
-		parts = append(parts, part{path: path, data: io.NewSectionReader(f, offset, math.MaxInt64-offset), Closer: f})
-		return nil
-	}
-	older, newest := int64(0), int64(0)
-	switch c.file {
-	case j.files:
-		newest = c.offset
-	case j.files - 1:
-		older = c.offset
-	}
-	if c.file != j.files {
-		c.offset = older
-		if err = add(j.path+".1", older); err != nil {
-			return nil, 0, j.more, err
+		offset := int64(0)
+		if c.file == p.file {
+			offset = c.offset
 		}
-		if len(parts) == 0 {
-			c.offset = 0
-		}
+		parts = append(parts, part{f, p.file, offset})
 	}
-	if err = add(j.path, newest); err != nil && len(parts) > 0 {
-		parts[0].Close() // Best effort: it was only opened.
-	}
-	return parts, j.files, j.more, err
+	return parts, j.more, nil
 }
 
-func (j *journal) close() error {
+func (j *events) close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.f.Close()
+	return j.file.Close()
 }

@@ -14,7 +14,7 @@ import (
 // every event once.
 func TestFollowReadsOnlyWhatIsNew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
-	j, err := openJournal(path, time.Now)
+	j, err := openEvents(path, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,11 +3,8 @@ package controller
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -15,7 +12,7 @@ import (
 	"time"
 
 	"den/internal/base/atomicfile"
-	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 // memory is what a keeper knows of one agent and must not forget when it is
@@ -172,20 +169,11 @@ type stateWrite struct {
 }
 
 func openState(path string) (*state, error) {
-	s := &state{path: path, file: stateFile{Agents: map[string]memory{}}, encoded: map[string][]byte{}}
-	raw, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return s, nil
-	case err != nil:
-		return nil, fault.Errorf(fault.Storage, "read the keeper's state: %w", err)
+	file, _, err := statefile.Load[stateFile](path, stateVersion, statefile.Large)
+	if err != nil {
+		return nil, statefile.Advise(fmt.Errorf("read the keeper's state: %w", err), "move it away: agents that run are found without it, failures and suspensions are forgotten")
 	}
-	if err := json.Unmarshal(raw, &s.file); err != nil {
-		return nil, fault.Hintf(fault.Errorf(fault.Storage, "read the keeper's state %s: %w", path, err), "move it away: agents that run are found without it, failures and suspensions are forgotten")
-	}
-	if s.file.V > stateVersion {
-		return nil, fault.Errorf(fault.Protocol, "the keeper's state %s was written by a newer den: version %d, this one knows %d", path, s.file.V, stateVersion)
-	}
+	s := &state{path: path, file: file, encoded: map[string][]byte{}}
 	if s.file.Agents == nil {
 		s.file.Agents = map[string]memory{}
 	}

@@ -3,15 +3,16 @@
 package decisive
 
 import (
-	"den/internal/base/atomicfile"
-	"den/internal/base/fault"
-	"encoding/json"
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
+
+	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 // A File is one that a workspace is made of, or a directory of such.
@@ -302,7 +303,7 @@ type list struct {
 // Save writes down which files a workspace is made of, for those who decide
 // requests in other processes.
 func Save(file string, own []File) error {
-	if err := atomicfile.ReplaceJSON(file, list{Version: listVersion, Files: own}); err != nil {
+	if err := statefile.Replace(file, listVersion, list{Files: own}); err != nil {
 		return fault.Errorf(fault.Storage, "write the list of the workspace's files: %w", err)
 	}
 	return nil
@@ -310,16 +311,12 @@ func Save(file string, own []File) error {
 
 // Load reads what Save wrote.
 func Load(file string) ([]File, error) {
-	data, err := atomicfile.Read(file, maxList)
+	l, found, err := statefile.Load[list](file, listVersion, maxList)
+	if err == nil && !found {
+		err = fault.Errorf(fault.NotFound, "there is no %s", file)
+	}
 	if err != nil {
-		return nil, fault.Errorf(fault.KindOf(err), "read the list of the workspace's files: %w", err)
-	}
-	var l list
-	if err := json.Unmarshal(data, &l); err != nil {
-		return nil, fault.Errorf(fault.Storage, "read the list of the workspace's files %s: %w", file, err)
-	}
-	if l.Version > listVersion {
-		return nil, fault.Errorf(fault.Protocol, "%s has version %d, this den knows %d", file, l.Version, listVersion)
+		return nil, fmt.Errorf("read the list of the workspace's files: %w", err)
 	}
 	return l.Files, nil
 }

@@ -9,16 +9,14 @@
 package sandbox
 
 import (
-	"encoding/json"
-	"errors"
-	"io/fs"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 // Verb is den's word for the process that becomes a command in a sandbox.
@@ -104,8 +102,7 @@ func (p Policy) Prepare() error {
 	if err != nil {
 		return fault.Errorf(fault.Storage, "sandbox of agent '%s': %w", p.Agent, err)
 	}
-	p.V = policyVersion
-	if err := atomicfile.WriteJSON(p.file(), p); err != nil {
+	if err := statefile.Save(p.file(), policyVersion, p); err != nil {
 		return fault.Errorf(fault.Storage, "sandbox of agent '%s': %w", p.Agent, err)
 	}
 	return nil
@@ -120,18 +117,13 @@ func (p Policy) Wrap(den string, argv []string) []string {
 func Load(private string) (Policy, error) { return load(Policy{Private: private}.file()) }
 
 func load(file string) (Policy, error) {
-	var p Policy
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, fault.Errorf(fault.NotFound, "read the sandbox's policy: %w", err)
-	}
-	if err != nil {
-		return p, fault.Errorf(fault.Storage, "read the sandbox's policy: %w", err)
-	}
-	if err := json.Unmarshal(data, &p); err != nil {
-		return p, fault.Errorf(fault.Storage, "read the sandbox's policy %s: %w", file, err)
-	}
-	if p.V != policyVersion {
+	p, found, err := statefile.Load[Policy](file, policyVersion, statefile.Large)
+	switch {
+	case err != nil:
+		return p, fmt.Errorf("read the sandbox's policy: %w", err)
+	case !found:
+		return p, fault.Errorf(fault.NotFound, "read the sandbox's policy: there is no %s", file)
+	case p.V < policyVersion: // it could not say all that this build enforces
 		return p, fault.Errorf(fault.Protocol, "the sandbox's policy %s has version %d, this den knows %d", file, p.V, policyVersion)
 	}
 	return p, nil

@@ -3,10 +3,6 @@ package worktree
 import (
 	"bytes"
 	"crypto/sha256"
-	"den/internal/base/atomicfile"
-	"den/internal/base/fault"
-	"den/internal/process/git"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +13,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"den/internal/base/fault"
+	"den/internal/base/statefile"
+	"den/internal/process/git"
 )
 
 // A Spec is the worktree that an agent should have.
@@ -175,11 +175,10 @@ func (r Record) BaseName() string {
 func (r Record) slot() string { return filepath.Dir(r.Path) }
 
 func (r Record) save() error {
-	r.V = recordVersion
 	if err := os.MkdirAll(r.slot(), 0o700); err != nil {
 		return fault.Errorf(fault.KindOf(err), "make the place of a worktree: %w", err)
 	}
-	if err := atomicfile.WriteJSON(filepath.Join(r.slot(), recordName), r); err != nil {
+	if err := statefile.Save(filepath.Join(r.slot(), recordName), recordVersion, r); err != nil {
 		return fault.Errorf(fault.KindOf(err), "record a worktree: %w", err)
 	}
 	return nil
@@ -196,20 +195,13 @@ func (r Record) forget() error {
 
 // readRecord returns the record of a slot: fault.NotFound for none.
 func readRecord(slot string) (Record, error) {
-	var r Record
 	path := filepath.Join(slot, recordName)
-	raw, err := atomicfile.Read(path, maxRecord)
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, fault.Errorf(fault.NotFound, "no worktree in %s", slot)
-	}
+	r, found, err := statefile.Load[Record](path, recordVersion, maxRecord)
 	if err != nil {
-		return r, fault.Errorf(fault.KindOf(err), "read the record of a worktree: %w", err)
+		return r, fmt.Errorf("read the record of a worktree: %w", err)
 	}
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return r, fault.Errorf(fault.Storage, "read the record of a worktree %s: %w", path, err)
-	}
-	if r.V > recordVersion {
-		return r, fault.Errorf(fault.Protocol, "%s was written by a newer den: version %d, this one knows %d", path, r.V, recordVersion)
+	if !found {
+		return r, fault.Errorf(fault.NotFound, "no worktree in %s", slot)
 	}
 	if r.slot() != slot || filepath.Clean(r.Path) != r.Path || r.Agent == "" || r.Branch == "" || !filepath.IsAbs(r.Common) || (r.State != making && r.State != ready) {
 		return r, fault.Errorf(fault.Storage, "the record of a worktree %s is damaged, or was moved", path)

@@ -4,7 +4,6 @@
 package cell
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -17,6 +16,8 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/ident"
+	"den/internal/base/journal"
+	"den/internal/base/statefile"
 )
 
 // Status is where a cell is in its life.
@@ -181,7 +182,7 @@ func (s Store) OutputPath(id string) string { return filepath.Join(s.Dir, id+out
 // the journal tries again with every Save.
 func (s Store) Begin(r Record) (*Journal, error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return &Journal{path: s.path(r.CellID)}, fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
+		return &Journal{journal.New(s.path(r.CellID))}, fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
 	}
 	j, err := newJournal(s.path(r.CellID), r)
 	return j, errors.Join(err, s.setLast(r.CellID))
@@ -196,14 +197,17 @@ func (s Store) setLast(id string) error {
 
 // Reopen opens the journal of a cell that was begun before.
 func (s Store) Reopen(id string) (*Journal, error) {
-	j := &Journal{path: s.path(id), torn: true} // its last writer may have died
-	return j, j.open(0)
+	j := &Journal{journal.New(s.path(id))}
+	if err := j.Open(0); err != nil {
+		return j, fault.Errorf(fault.KindOf(err), "keep a cell: %w", err)
+	}
+	return j, nil
 }
 
 // Put stores the record of a cell that is over, which could not be stored when
 // it ended.
 func (s Store) Put(r Record) error {
-	j := &Journal{path: s.path(r.CellID), torn: true}
+	j := &Journal{journal.New(s.path(r.CellID))}
 	if err := errors.Join(j.Save(r), j.Close()); err != nil {
 		return err
 	}
@@ -242,8 +246,8 @@ func (s Store) Load(id string) (Record, error) {
 	case !found:
 		return r, fault.Errorf(fault.Storage, "read cell '%s': its record holds nothing", id)
 	}
-	if r.V > recordVersion {
-		return r, fault.Errorf(fault.Protocol, "cell '%s' was recorded by a newer den: version %d, this one knows %d", id, r.V, recordVersion)
+	if err := statefile.Check("the record of cell '"+id+"'", r.V, recordVersion); err != nil {
+		return r, err
 	}
 	r.CellID = id
 	s.locateOutput(&r)
@@ -319,86 +323,35 @@ const maxJournal = 1 << 20
 // whole record, and the last complete line counts. Appending costs a fiftieth
 // of replacing a file, and after a crash the previous line is still there.
 type Journal struct {
-	path string
-	file *os.File
-	size int64
-	torn bool // the last line may lack its end
+	*journal.File
 }
 
 // newJournal creates the journal of a new cell. With an error it returns a
 // journal that tries again with every Save.
 func newJournal(path string, r Record) (*Journal, error) {
-	j := &Journal{path: path}
-	if err := j.open(os.O_CREATE | os.O_EXCL); err != nil {
-		return j, err
+	j := &Journal{journal.New(path)}
+	if err := j.Open(os.O_CREATE | os.O_EXCL); err != nil {
+		return j, fault.Errorf(fault.KindOf(err), "keep a cell: %w", err)
 	}
 	return j, j.Save(r)
 }
 
-func (j *Journal) open(flags int) error {
-	f, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND|flags, 0o600)
-	if err != nil {
-		return fault.Errorf(fault.KindOf(err), "keep a cell: %w", err)
-	}
-	j.file = f
-	return nil
-}
-
 // Save makes r the record.
 func (j *Journal) Save(r Record) error {
-	if j.file == nil {
-		if err := j.open(os.O_CREATE); err != nil {
-			return err
-		}
-	}
 	r.V = recordVersion
 	line, err := json.Marshal(r)
 	if err != nil {
 		return fault.Errorf(fault.Internal, "keep cell '%s': %w", r.CellID, err)
 	}
-	line = append(line, '\n')
-	if j.size > 0 && j.size+int64(len(line)) > maxJournal {
-		return j.beginAnew(line)
+	if size := j.Size(); size > 0 && size+int64(len(line)) >= maxJournal {
+		err = j.Rewrite(append(line, '\n'), atomicfile.Replace) // only the newest line is left
+	} else {
+		err = j.Append(line)
 	}
-	if j.torn {
-		line = append([]byte{'\n'}, line...)
-	}
-	n, err := j.file.Write(line)
-	j.size += int64(n)
-	if j.torn = err != nil; err != nil {
+	if err != nil {
 		return fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
 	}
 	return nil
-}
-
-// beginAnew leaves only the newest line.
-func (j *Journal) beginAnew(line []byte) error {
-	if err := atomicfile.Replace(j.path, line); err != nil {
-		return fault.Errorf(fault.KindOf(err), "keep a cell: %w", err)
-	}
-	old := j.file
-	if err := j.open(0); err != nil {
-		return err
-	}
-	j.size, j.torn = int64(len(line)), false
-	return old.Close()
-}
-
-// Remove closes the journal of a cell that is refused, and removes the file that
-// it made.
-func (j *Journal) Remove() error {
-	if j.file == nil {
-		return nil
-	}
-	return errors.Join(j.file.Close(), os.Remove(j.path))
-}
-
-// Close closes the journal. Its file stays.
-func (j *Journal) Close() error {
-	if j.file == nil {
-		return nil
-	}
-	return j.file.Close()
 }
 
 // maxJournalRead bounds a journal that is read: it is rewritten above 1 MiB, but
@@ -409,32 +362,19 @@ const maxJournalRead = 64 << 20
 // returns true. It reports whether it did. A missing file is an error.
 func readLast(path string, take func(line []byte) bool) (bool, error) {
 	raw, err := atomicfile.Read(path, maxJournalRead)
-	if err != nil {
-		return false, err
-	}
-	end := bytes.LastIndexByte(raw, '\n') // what comes after is not whole yet
-	for end >= 0 {
-		begin := bytes.LastIndexByte(raw[:end], '\n')
-		if take(raw[begin+1 : end]) {
-			return true, nil
-		}
-		end = begin
-	}
-	return false, nil
+	return journal.Last(raw, take), err
 }
 
 // appendID appends an id to a file. The file is rewritten before it exceeds
 // max bytes.
 func appendID(path, id string, max int64) error {
-	if fi, err := os.Stat(path); err == nil && fi.Size() > max {
+	f := journal.New(path)
+	if err := f.Open(os.O_CREATE); err != nil {
+		return err
+	}
+	defer f.Close() // Best effort: the line was written.
+	if f.Size() > max {
 		return atomicfile.Replace(path, []byte(id+"\n"))
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString("\n" + id + "\n") // the line before may lack its end
-	return errors.Join(err, f.Close())
+	return f.Append([]byte(id))
 }

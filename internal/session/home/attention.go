@@ -1,7 +1,6 @@
 package home
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
+	"den/internal/base/statefile"
 	"den/internal/session/attention"
 )
 
@@ -53,8 +52,7 @@ func (d Dir) agentNote() string { return filepath.Join(d.Path, "agent.json") }
 
 // SaveAgentNote replaces the note of the session's agent.
 func (d Dir) SaveAgentNote(n AgentNote) error {
-	n.V = agentNoteVersion
-	if err := atomicfile.ReplaceJSON(d.agentNote(), n); err != nil {
+	if err := statefile.Replace(d.agentNote(), agentNoteVersion, n); err != nil {
 		return fault.Errorf(fault.KindOf(err), "note the state of agent '%s': %w", n.Agent, err)
 	}
 	return nil
@@ -63,19 +61,14 @@ func (d Dir) SaveAgentNote(n AgentNote) error {
 // LoadAgentNote reads the note of the session's agent, whether its keeper runs
 // or not. It is nil for a session that has none.
 func (d Dir) LoadAgentNote() (*AgentNote, error) {
-	raw, err := atomicfile.Read(d.agentNote(), maxAgentNote)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var n AgentNote
-	if err == nil {
-		err = json.Unmarshal(raw, &n)
-	}
-	if err != nil {
-		return nil, fault.Errorf(fault.Storage, "read the state of the agent in session '%s': %w", d.ID, err)
-	}
-	if n.V > agentNoteVersion {
+	n, found, err := statefile.Load[AgentNote](d.agentNote(), agentNoteVersion, maxAgentNote)
+	switch {
+	case fault.KindOf(err) == fault.Protocol:
 		return nil, nil // written by a newer den; what the host noted is here
+	case err != nil:
+		return nil, fmt.Errorf("read the state of the agent in session '%s': %w", d.ID, err)
+	case !found:
+		return nil, nil
 	}
 	return &n, nil
 }

@@ -1,22 +1,19 @@
 package home
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
+	"den/internal/base/statefile"
 )
 
 // manifestVersion is the version of session.json. A newer one is refused.
@@ -120,34 +117,15 @@ func (d Dir) Load() (*Manifest, error) {
 	if err != nil {
 		return nil, fault.Errorf(fault.Storage, "read session '%s': %w", d.ID, err)
 	}
-	m := &Manifest{raw: raw}
-	if err := json.Unmarshal(raw, m); err != nil {
-		return nil, fault.Hintf(fault.Errorf(fault.Storage, "read session '%s': %s is damaged: %w", d.ID, d.manifest(), err), "its event log in %s may still be whole", d.Log())
+	m, err := statefile.Decode[Manifest](d.manifest(), raw, manifestVersion)
+	if err != nil {
+		return nil, statefile.Advise(fmt.Errorf("read session '%s': %w", d.ID, err), "its event log in %s may still be whole", d.Log())
 	}
-	if m.V > manifestVersion {
-		return nil, fault.Hintf(fault.Errorf(fault.Protocol, "session '%s' was recorded by a newer den: version %d, this one knows %d", d.ID, m.V, manifestVersion), "use the newer den")
-	}
+	m.raw = raw
 	if m.ID != d.ID || !ident.IsID(m.ID) || ident.Check("session", m.Name) != nil {
 		return nil, fault.Errorf(fault.Storage, "read session '%s': its record is about session %q (%q)", d.ID, m.Name, m.ID)
 	}
-	return m, nil
-}
-
-// unknown returns the keys of the record that this build does not know. It is
-// called only before a write, because most records are only read.
-func (m *Manifest) unknown() (map[string]json.RawMessage, error) {
-	var keys map[string]json.RawMessage
-	if m.raw == nil {
-		return nil, nil
-	}
-	if err := json.Unmarshal(m.raw, &keys); err != nil {
-		return nil, err
-	}
-	for f := range reflect.TypeFor[Manifest]().Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		delete(keys, name)
-	}
-	return keys, nil
+	return &m, nil
 }
 
 // Save replaces the record. Only a final record is synced to disk: after a
@@ -158,23 +136,11 @@ func (d Dir) Save(m *Manifest) error {
 		write = atomicfile.WriteJSON
 	}
 	m.V = manifestVersion
-	known, err := json.Marshal(m)
+	data, err := statefile.Over(m.raw, m)
 	if err != nil {
 		return fmt.Errorf("encode session '%s': %w", d.ID, err)
 	}
-	all, err := m.unknown()
-	if err != nil {
-		return fmt.Errorf("encode session '%s': %w", d.ID, err)
-	}
-	if len(all) == 0 {
-		return write(d.manifest(), json.RawMessage(known))
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(known, &fields); err != nil {
-		return fmt.Errorf("encode session '%s': %w", d.ID, err)
-	}
-	maps.Copy(all, fields)
-	return write(d.manifest(), all)
+	return write(d.manifest(), data)
 }
 
 // Inspect returns the record with its actual status: an active session whose

@@ -14,7 +14,10 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 	"den/internal/base/wake"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
@@ -22,8 +25,6 @@ import (
 	"den/internal/session/cell"
 	"den/internal/session/home"
 	"den/internal/session/wire"
-
-	"golang.org/x/sys/unix"
 )
 
 // A host replaces its own binary by exec. The process, its children, the
@@ -229,10 +230,7 @@ func readState(fd int) (s handover, err error) {
 	if err := json.NewDecoder(io.NewSectionReader(f, 0, 1<<40)).Decode(&s); err != nil {
 		return s, fmt.Errorf("read state: %w", err)
 	}
-	if s.V > handoverVersion {
-		return s, fault.Errorf(fault.Protocol, "state has version %d, this den knows %d", s.V, handoverVersion)
-	}
-	return s, nil
+	return s, statefile.Check("state", s.V, handoverVersion)
 }
 
 func resume(version string, stateFD int) (*Host, error) {

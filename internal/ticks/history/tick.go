@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 	"den/internal/ticks/datarepo"
 	"den/internal/ticks/plan"
 )
@@ -152,14 +153,11 @@ func (t Tick) encode() ([]byte, error) {
 // decode reads an index. What it says is not believed where it would lead out
 // of the logs.
 func decode(data []byte, number int) (Tick, error) {
-	var t Tick
-	if err := json.Unmarshal(data, &t); err != nil {
-		return Tick{}, fault.Errorf(fault.Storage, "read the index of tick %d: %w", number, err)
+	t, err := statefile.Decode[Tick](fmt.Sprintf("the index of tick %d", number), data, Version)
+	if err != nil {
+		return Tick{}, err
 	}
-	switch {
-	case t.V > Version:
-		return Tick{}, fault.Hintf(fault.Errorf(fault.Protocol, "the index of tick %d has version %d, this den knows %d", number, t.V, Version), "use the newer den")
-	case t.V < 1 || t.Number != number || t.Began.IsZero():
+	if t.V < 1 || t.Number != number || t.Began.IsZero() {
 		return Tick{}, fault.Errorf(fault.Storage, "read the index of tick %d: it is none: tick %d, version %d", number, t.Number, t.V)
 	}
 	t.Reconstructed = false

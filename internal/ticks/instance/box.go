@@ -1,15 +1,15 @@
 package instance
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 	"den/internal/session/home"
 )
 
@@ -52,7 +52,7 @@ func (d Dir) box() string { return filepath.Join(d.Path, "box.json") }
 
 // SaveBox records a container that was started.
 func (d Dir) SaveBox(b Box) error {
-	if err := atomicfile.WriteJSON(d.box(), boxFile{V: boxVersion, Box: b}); err != nil {
+	if err := statefile.Save(d.box(), boxVersion, boxFile{Box: b}); err != nil {
 		return fault.Errorf(fault.Storage, "record the agent's container: %w", err)
 	}
 	return nil
@@ -60,19 +60,9 @@ func (d Dir) SaveBox(b Box) error {
 
 // LoadBox returns what SaveBox recorded, zero where there is nothing.
 func (d Dir) LoadBox() (Box, error) {
-	data, err := atomicfile.Read(d.box(), maxFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Box{}, nil
-	}
+	f, _, err := statefile.Load[boxFile](d.box(), boxVersion, maxFile)
 	if err != nil {
-		return Box{}, fault.Errorf(fault.Storage, "read the record of the agent's container: %w", err)
-	}
-	var f boxFile
-	switch err := json.Unmarshal(data, &f); {
-	case err != nil:
-		return Box{}, fault.Errorf(fault.Storage, "%s: %w: %w", d.box(), errDamaged, err)
-	case f.V > boxVersion:
-		return Box{}, fault.Hintf(fault.Errorf(fault.Protocol, "%s has version %d, this den knows %d", d.box(), f.V, boxVersion), "use the newer den")
+		return Box{}, fmt.Errorf("read the record of the agent's container: %w", err)
 	}
 	return f.Box, nil
 }

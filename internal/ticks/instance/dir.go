@@ -10,8 +10,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +20,7 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
+	"den/internal/base/statefile"
 	"den/internal/ticks/datarepo"
 	"den/internal/ticks/plan"
 	"den/internal/ticks/registry"
@@ -172,8 +173,8 @@ func (d Dir) SaveTick(s plan.State) error {
 // the next call finds none.
 func (d Dir) LoadTick(now time.Time) (s plan.State, found bool, err error) {
 	s, found, err = d.PeekTick()
-	if errors.Is(err, errDamaged) {
-		err = d.putAside(d.tick(), err, now)
+	if errors.Is(err, statefile.ErrDamaged) {
+		err = statefile.PutAside(d.tick(), err, now)
 	}
 	return s, found, err
 }
@@ -187,19 +188,15 @@ func (d Dir) PeekTick() (s plan.State, found bool, err error) {
 	if err != nil {
 		return plan.State{}, false, fault.Errorf(fault.Storage, "read the record of the last tick: %w", err)
 	}
-	s, err = plan.Decode(data)
-	if fault.KindOf(err) == fault.Storage {
-		return plan.State{}, false, fault.Errorf(fault.Storage, "%s: %w: %w", d.tick(), errDamaged, err)
+	if s, err = plan.Decode(data); err != nil {
+		return plan.State{}, false, fmt.Errorf("%s: %w", d.tick(), err)
 	}
-	return s, err == nil, err
+	return s, true, nil
 }
-
-// errDamaged means that the content of a file makes no sense.
-var errDamaged = errors.New("the file is damaged")
 
 // SaveMemory records how the last ticks ended.
 func (d Dir) SaveMemory(m watch.Memory) error {
-	if err := atomicfile.WriteJSON(d.memory(), memoryFile{V: memoryVersion, Memory: m}); err != nil {
+	if err := statefile.Save(d.memory(), memoryVersion, memoryFile{Memory: m}); err != nil {
 		return fault.Errorf(fault.Storage, "record how the tick ended: %w", err)
 	}
 	return nil
@@ -225,39 +222,19 @@ type memoryFile struct {
 // that cannot be read is kept aside, as with LoadTick.
 func (d Dir) LoadMemory(now time.Time) (watch.Memory, error) {
 	m, err := d.PeekMemory()
-	if errors.Is(err, errDamaged) {
-		err = d.putAside(d.memory(), err, now)
+	if errors.Is(err, statefile.ErrDamaged) {
+		err = statefile.PutAside(d.memory(), err, now)
 	}
 	return m, err
 }
 
 // PeekMemory is LoadMemory for who only looks.
 func (d Dir) PeekMemory() (watch.Memory, error) {
-	data, err := atomicfile.Read(d.memory(), maxFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return watch.Memory{}, nil
-	}
+	f, _, err := statefile.Load[memoryFile](d.memory(), memoryVersion, maxFile)
 	if err != nil {
-		return watch.Memory{}, fault.Errorf(fault.Storage, "read how the last ticks ended: %w", err)
-	}
-	var f memoryFile
-	switch err := json.Unmarshal(data, &f); {
-	case err != nil:
-		return watch.Memory{}, fault.Errorf(fault.Storage, "%s: %w: %w", d.memory(), errDamaged, err)
-	case f.V > memoryVersion:
-		return watch.Memory{}, fault.Hintf(fault.Errorf(fault.Protocol, "%s has version %d, this den knows %d", d.memory(), f.V, memoryVersion), "use the newer den")
+		return watch.Memory{}, fmt.Errorf("read how the last ticks ended: %w", err)
 	}
 	return f.Memory, nil
-}
-
-// putAside renames a file that cannot be read, so that it can be looked at and
-// stands in nobody's way.
-func (d Dir) putAside(path string, why error, now time.Time) error {
-	aside := path + ".corrupt-" + now.UTC().Format("20060102T150405.000Z")
-	if err := os.Rename(path, aside); err != nil {
-		return fault.Errorf(fault.Storage, "%w, and cannot be kept aside: %w", why, err)
-	}
-	return fault.Errorf(fault.Storage, "%w; it is kept as %s", why, aside)
 }
 
 // Instance is an open one.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 // Version is that of a recorded State.
@@ -128,15 +129,12 @@ func (s State) Encode() ([]byte, error) {
 
 // Decode reads a recorded state.
 func Decode(data []byte) (State, error) {
-	var s State
-	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fault.Errorf(fault.Storage, "read the record of a tick: %w", err)
+	s, err := statefile.Decode[State]("the record of a tick", data, Version)
+	if err != nil {
+		return s, err
 	}
-	switch {
-	case s.V > Version:
-		return s, fault.Hintf(fault.Errorf(fault.Protocol, "the record of a tick has version %d, this den knows %d", s.V, Version), "use the newer den")
-	case s.V < 1 || !slices.Contains(stages, s.Stage) || s.Tick < 0:
-		return s, fault.Errorf(fault.Storage, "read the record of a tick: it is none: stage '%s', tick %d, version %d", s.Stage, s.Tick, s.V)
+	if s.V < 1 || !slices.Contains(stages, s.Stage) || s.Tick < 0 {
+		return s, fault.Errorf(fault.Storage, "the record of a tick: %w: stage '%s', tick %d, version %d", statefile.ErrDamaged, s.Stage, s.Tick, s.V)
 	}
 	return s, nil
 }

@@ -17,6 +17,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
+	"den/internal/base/statefile"
 	"den/internal/ticks/jsonobject"
 )
 
@@ -212,11 +213,11 @@ func parse(path string, data []byte) (*file, error) {
 	f := &file{object: object, entries: jsonobject.New()}
 	if v, ok := object.Get("v"); ok {
 		n, err := v.Int()
-		if err == nil && n > version {
-			return nil, fault.Errorf(fault.Protocol, "read the list of instances: %s has version %d; this den knows %d", path, n, version)
-		}
 		if err != nil {
 			return nil, fault.Errorf(fault.Storage, "read the list of instances: %w", jsonobject.Key("v", err))
+		}
+		if err := statefile.Check(path, n, version); err != nil {
+			return nil, fmt.Errorf("read the list of instances: %w", err)
 		}
 	}
 	if v, ok := object.Get("instances"); ok {

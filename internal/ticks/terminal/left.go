@@ -1,17 +1,15 @@
 package terminal
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 // leftFile has what became of terminals that earlier ticks left, until an agent
@@ -85,20 +83,12 @@ func (l *lefts) loadLocked() error {
 		return nil
 	}
 	l.read = true
-	raw, err := atomicfile.Read(l.path, maxRegistry)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	f, _, err := statefile.Load[leftsFile](l.path, leftVersion, maxRegistry)
+	if errors.Is(err, statefile.ErrDamaged) || fault.KindOf(err) == fault.Protocol {
+		err = statefile.PutAside(l.path, err, time.Now())
 	}
 	if err != nil {
 		return fault.Errorf(fault.Storage, "read what became of earlier terminals: %w", err)
-	}
-	var f leftsFile
-	if err = json.Unmarshal(raw, &f); err == nil && f.V != leftVersion {
-		err = fmt.Errorf("it has version %d, this den knows %d", f.V, leftVersion)
-	}
-	if err != nil {
-		aside := l.path + ".corrupt-" + time.Now().UTC().Format("20060102T150405Z")
-		return fault.Errorf(fault.Storage, "what became of earlier terminals could not be read, and is kept in %s: %w", aside, errors.Join(err, os.Rename(l.path, aside)))
 	}
 	l.all = f.Left
 	return nil
@@ -115,7 +105,7 @@ func (l *lefts) saveLocked() error {
 			err = nil
 		}
 	} else {
-		err = atomicfile.WriteJSON(l.path, leftsFile{V: leftVersion, Left: l.all})
+		err = statefile.Save(l.path, leftVersion, leftsFile{Left: l.all})
 	}
 	if err != nil {
 		return fault.Errorf(fault.KindOf(err), "keep what became of earlier terminals: %w", err)

@@ -14,6 +14,7 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 // registryFile lists the terminals, in the data repository for the agent and in
@@ -74,11 +75,7 @@ func (r *registry) load() (map[int]entry, error) {
 	}
 	known, err := parseRegistry(raw)
 	if err != nil {
-		aside := path + ".corrupt-" + time.Now().UTC().Format("20060102T150405Z")
-		if rerr := os.Rename(path, aside); rerr != nil {
-			return nil, fault.Errorf(fault.Storage, "read the list of terminals: %w", errors.Join(err, rerr))
-		}
-		return nil, fault.Errorf(fault.Storage, "the list of terminals could not be read, and is kept in %s: %w", aside, err)
+		return nil, fault.Errorf(fault.Storage, "read the list of terminals: %w", statefile.PutAside(path, err, time.Now()))
 	}
 	return known, nil
 }

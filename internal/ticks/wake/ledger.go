@@ -15,6 +15,7 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
+	"den/internal/base/statefile"
 )
 
 const (
@@ -127,12 +128,9 @@ func (r *row) seen(now time.Time) bool {
 }
 
 func parseLedger(data []byte) (*ledger, error) {
-	var l ledger
-	if err := json.Unmarshal(data, &l); err != nil {
+	l, err := statefile.Decode[ledger]("the ledger of wakes", data, ledgerVersion)
+	if err != nil {
 		return nil, err
-	}
-	if l.V > ledgerVersion {
-		return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the ledger of wakes has version %d; this den knows %d", l.V, ledgerVersion), "use the newer den")
 	}
 	if l.V < 1 || l.Wakes == nil {
 		return nil, errors.New("it is no ledger of wakes")

@@ -1,19 +1,17 @@
 package outbox
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"den/internal/base/atomicfile"
+	"den/internal/base/journal"
 )
 
 // A caller who was not told what became of a message repeats the call with the
@@ -55,30 +53,27 @@ func hashText(text string) string {
 // pastIDs are the ids of one agent's forgotten messages. Their owner's lock
 // guards them.
 type pastIDs struct {
-	path  string
+	file  *journal.File
 	known []past // the oldest first
 	lines int    // in the file: more than are known
-	torn  bool   // the last of them has no end
 }
 
 // openPast reads the file. A line that cannot be read is the last one of a
 // process that was killed, and its message is still there.
 func openPast(dir string, now time.Time) (pastIDs, error) {
-	p := pastIDs{path: filepath.Join(dir, pastFile)}
-	data, err := os.ReadFile(p.path)
+	path := filepath.Join(dir, pastFile)
+	p := pastIDs{file: journal.New(path)}
+	err := journal.ReadFile(path, maxRecord, func(line []byte) error {
+		var one past
+		p.lines++
+		if json.Unmarshal(line, &one) == nil && one.ID != "" {
+			p.known = append(p.known, one)
+		}
+		return nil
+	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p, fmt.Errorf("read the ids of past messages: %w", err)
 	}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, maxRecord)
-	for lines.Scan() {
-		var one past
-		p.lines++
-		if json.Unmarshal(lines.Bytes(), &one) == nil && one.ID != "" {
-			p.known = append(p.known, one)
-		}
-	}
-	p.torn = len(data) > 0 && data[len(data)-1] != '\n'
 	p.expire(now)
 	return p, nil
 }
@@ -106,20 +101,18 @@ func (p *pastIDs) find(id string, now time.Time) (past, bool) {
 func (p *pastIDs) add(m *Message, now time.Time) error {
 	p.known = append(p.known, pastOf(m))
 	p.expire(now)
-	if p.torn || p.lines >= 2*pastKept { // or most of the file is beyond the bounds
+	if p.lines >= 2*pastKept { // most of the file is beyond the bounds
 		return p.rewrite()
 	}
 	line, err := json.Marshal(pastOf(m))
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
+	p.lines++
+	if err := errors.Join(p.file.Append(line), p.file.Close()); err != nil { // rare: it is not kept open
 		return fmt.Errorf("keep the id of message %s: %w", m.ID, err)
 	}
-	_, err = f.Write(append(line, '\n'))
-	p.lines++
-	return errors.Join(err, f.Close())
+	return nil
 }
 
 func (p *pastIDs) rewrite() error {
@@ -131,6 +124,6 @@ func (p *pastIDs) rewrite() error {
 		}
 		data = append(append(data, line...), '\n')
 	}
-	p.lines, p.torn = len(p.known), false
-	return atomicfile.Replace(p.path, data)
+	p.lines = len(p.known)
+	return errors.Join(p.file.Rewrite(data, atomicfile.Replace), p.file.Close())
 }

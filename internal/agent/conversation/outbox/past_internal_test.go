@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ func TestPastIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	data, err := os.ReadFile(p.path)
+	data, err := os.ReadFile(filepath.Join(dir, pastFile))
 	if lines := bytes.Count(data, []byte("\n")); err != nil || lines > 2*pastKept || lines < pastKept {
 		t.Errorf("%d lines, %v", lines, err)
 	}
@@ -59,11 +60,11 @@ func TestPastWithHalfALine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	info, err := os.Stat(p.path)
+	info, err := os.Stat(filepath.Join(dir, pastFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(p.path, info.Size()-5); err != nil {
+	if err := os.Truncate(filepath.Join(dir, pastFile), info.Size()-5); err != nil {
 		t.Fatal(err)
 	}
 	if p, err = openPast(dir, now); err != nil {

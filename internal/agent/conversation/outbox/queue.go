@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,9 +12,9 @@ import (
 	"time"
 
 	"den/internal/agent/conversation"
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/ident"
+	"den/internal/base/statefile"
 )
 
 const (
@@ -74,37 +73,18 @@ func Read(dir string) ([]Message, error) {
 }
 
 func (q *Queue) load(key string) {
-	m, err := read(q.path(key))
-	if err != nil || m.Key != key || m.Version > recordVersion || m.Text == "" {
-		q.damaged = append(q.damaged, q.path(key))
-		return
-	}
-	q.messages = append(q.messages, m)
-}
-
-func read(path string) (*Message, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxRecord {
-		return nil, errors.New("too large")
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var m Message
-	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, err
-	}
+	m, _, err := statefile.Load[Message](q.path(key), recordVersion, maxRecord)
 	if m.Key == "" {
 		m.Key = m.ID
 	}
 	if now, ok := oldStatuses[m.Status]; ok {
 		m.Status = now
 	}
-	return &m, nil
+	if err != nil || m.Key != key || m.Text == "" {
+		q.damaged = append(q.damaged, q.path(key))
+		return
+	}
+	q.messages = append(q.messages, &m)
 }
 
 func (q *Queue) path(key string) string { return filepath.Join(q.dir, key+".json") }
@@ -302,7 +282,7 @@ func (q *Queue) write(m *Message) error {
 	if err := os.MkdirAll(q.dir, 0o700); err != nil {
 		return err
 	}
-	return atomicfile.WriteJSON(q.path(m.Key), m)
+	return statefile.Save(q.path(m.Key), recordVersion, *m)
 }
 
 // forget removes a message.

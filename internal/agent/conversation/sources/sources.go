@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,8 +22,8 @@ import (
 	"den/internal/agent/conversation/copilot"
 	"den/internal/agent/conversation/gemini"
 	"den/internal/agent/conversation/opencode"
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 // Agent is what is known of an agent whose state is to be read.
@@ -107,7 +108,7 @@ func (a Agent) Prepare(argv []string) (Launch, error) {
 	if err != nil {
 		return plain, fault.Errorf(fault.Internal, "keep its source: %w", err)
 	}
-	if err := atomicfile.ReplaceJSON(filepath.Join(a.Dir, keptFile), kept{V: keptVersion, Vendor: a.Vendor, Endpoint: data}); err != nil {
+	if err := statefile.Replace(filepath.Join(a.Dir, keptFile), keptVersion, kept{Vendor: a.Vendor, Endpoint: data}); err != nil {
 		return plain, fault.Errorf(fault.Storage, "keep its source: %w", err)
 	}
 	return launch, nil
@@ -127,18 +128,13 @@ func (a Agent) Open() (conversation.Source, error) {
 	case v.prepare == nil:
 		return v.open(a, nil)
 	}
-	var k kept
-	data, err := os.ReadFile(filepath.Join(a.Dir, keptFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	k, found, err := statefile.Load[kept](filepath.Join(a.Dir, keptFile), keptVersion, statefile.Large)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read its source: %w", err)
+	case !found:
 		return nil, fault.Errorf(fault.Unsupported, "it was started without one")
-	}
-	if err != nil {
-		return nil, fault.Errorf(fault.Storage, "read its source: %w", err)
-	}
-	if err := json.Unmarshal(data, &k); err != nil {
-		return nil, fault.Errorf(fault.Storage, "read its source: %w", err)
-	}
-	if k.V != keptVersion || k.Vendor != a.Vendor {
+	case k.V != keptVersion || k.Vendor != a.Vendor:
 		return nil, fault.Errorf(fault.Unsupported, "its source was kept as version %d for %s, this is version %d for %s", k.V, k.Vendor, keptVersion, a.Vendor)
 	}
 	return v.open(a, k.Endpoint)

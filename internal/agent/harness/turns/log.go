@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/base/fault"
 	"den/internal/base/journal"
+	"den/internal/base/statefile"
 	"den/internal/screen/render/redact"
 )
 
@@ -113,8 +113,8 @@ func read(dir string, each func(Entry) error) error {
 		if json.Unmarshal(line, &e) != nil {
 			return nil
 		}
-		if e.V > version {
-			return fault.Hintf(fault.Errorf(fault.Protocol, "%s has version %d, this den knows %d", file(dir), e.V, version), "use the newer den")
+		if err := statefile.Check(file(dir), e.V, version); err != nil {
+			return err
 		}
 		return each(e)
 	})

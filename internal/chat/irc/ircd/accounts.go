@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net"
 	"slices"
@@ -17,6 +16,7 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 // accountsVersion is of the file.
@@ -56,19 +56,9 @@ type Accounts struct {
 // OpenAccounts reads the file of accounts. A missing file has none.
 func OpenAccounts(path string) (*Accounts, error) {
 	a := &Accounts{path: path, accounts: map[string]account{}}
-	data, err := atomicfile.Read(path, maxAccountFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return a, nil
-	}
+	file, _, err := statefile.Load[accountsFile](path, accountsVersion, maxAccountFile)
 	if err != nil {
-		return nil, fault.Errorf(fault.Storage, "read accounts: %w", err)
-	}
-	var file accountsFile
-	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fault.Errorf(fault.Storage, "read accounts %s: %w", path, err)
-	}
-	if file.Version > accountsVersion {
-		return nil, fault.Errorf(fault.Unsupported, "read accounts %s: version %d, and this program knows %d", path, file.Version, accountsVersion)
+		return nil, fmt.Errorf("read accounts: %w", err)
 	}
 	for _, acc := range file.Accounts {
 		if validNick(acc.Name) {

@@ -2,8 +2,7 @@ package ircd
 
 import (
 	"encoding/json"
-	"errors"
-	"io/fs"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 	"den/internal/chat/irc"
 )
 
@@ -60,19 +60,9 @@ func (s *Server) channelsPath() string { return filepath.Join(s.cfg.Dir, channel
 
 // loadChannels reads the channels of an earlier run.
 func (s *Server) loadChannels() error {
-	data, err := atomicfile.Read(s.channelsPath(), maxChannelsFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	file, _, err := statefile.Load[channelsFile](s.channelsPath(), channelsVersion, maxChannelsFile)
 	if err != nil {
-		return fault.Errorf(fault.Storage, "read channels: %w", err)
-	}
-	var file channelsFile
-	if err := json.Unmarshal(data, &file); err != nil {
-		return fault.Errorf(fault.Storage, "read channels %s: %w", s.channelsPath(), err)
-	}
-	if file.Version > channelsVersion {
-		return fault.Errorf(fault.Unsupported, "read channels %s: version %d, and this program knows %d", s.channelsPath(), file.Version, channelsVersion)
+		return fmt.Errorf("read channels: %w", err)
 	}
 	for _, saved := range file.Channels {
 		if validChannel(saved.Name) && len(s.channels) < s.cfg.Limits.Channels {

@@ -70,7 +70,7 @@ func TestNewerChannelsAreRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "channels.json"), []byte(`{"version":2}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ircd.New(ircd.Config{Dir: dir}); fault.KindOf(err) != fault.Unsupported || !strings.Contains(err.Error(), "version 2") {
+	if _, err := ircd.New(ircd.Config{Dir: dir}); fault.KindOf(err) != fault.Protocol || !strings.Contains(err.Error(), "version 2") {
 		t.Errorf("%v", err)
 	}
 }

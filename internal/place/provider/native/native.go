@@ -23,10 +23,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
+	"den/internal/base/statefile"
 	"den/internal/place/provider"
 	"den/internal/place/provider/children"
 	"den/internal/place/provider/local"
@@ -332,7 +332,7 @@ func (p *Provider) editMeta(ctx context.Context, name, key string, change func(*
 	if !change(m) {
 		return nil
 	}
-	if err := atomicfile.ReplaceJSON(metaPath(d), m); err != nil {
+	if err := statefile.Replace(metaPath(d), metaVersion, *m); err != nil {
 		return fault.Errorf(fault.Storage, "metadata of session '%s': %w", name, err)
 	}
 	return nil
@@ -353,19 +353,15 @@ func (m *metaFile) all() map[string]string {
 }
 
 func readMeta(d home.Dir) (*metaFile, error) {
-	m := newMeta()
-	raw, err := os.ReadFile(metaPath(d))
-	if errors.Is(err, fs.ErrNotExist) {
-		return m, nil
-	}
+	m, _, err := statefile.Load[metaFile](metaPath(d), metaVersion, statefile.Large)
 	if err != nil {
-		return nil, fault.Errorf(fault.Storage, "read: %w", err)
+		return nil, err
 	}
-	if err := json.Unmarshal(raw, m); err != nil {
-		return nil, fault.Errorf(fault.Storage, "%s is damaged: %w", metaPath(d), err)
+	if m.Values == nil {
+		m.Values = map[string]string{}
 	}
-	if m.V > metaVersion {
-		return nil, fault.Hintf(fault.Errorf(fault.Protocol, "written by a newer den: version %d, this one knows %d", m.V, metaVersion), "use the newer den")
+	if m.Bytes == nil {
+		m.Bytes = map[string][]byte{}
 	}
-	return m, nil
+	return &m, nil
 }

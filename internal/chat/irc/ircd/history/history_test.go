@@ -266,7 +266,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := history.Open(dir, history.Options{})
-	if fault.KindOf(err) != fault.Unsupported || !strings.Contains(err.Error(), "version 2") || !strings.Contains(err.Error(), "knows 1") {
+	if fault.KindOf(err) != fault.Protocol || !strings.Contains(err.Error(), "version 2") || !strings.Contains(err.Error(), "knows 1") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,16 +1,14 @@
 package history
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"den/internal/base/fault"
+	"den/internal/base/journal"
 )
 
 // maxLine bounds a record: a line of the protocol with its tags, in JSON.
@@ -83,7 +81,10 @@ func (l *Log) loadSegment(number int, newest bool) error {
 		return storage("open segment", err)
 	}
 	s := &segment{number: number, path: path, file: f}
-	end, err := l.scan(s)
+	fi, err := f.Stat()
+	if err == nil {
+		err = l.scan(s, fi.Size())
+	}
 	if err != nil {
 		f.Close() // Best effort: it was only read.
 		return err
@@ -92,7 +93,7 @@ func (l *Log) loadSegment(number int, newest bool) error {
 		return s.remove()
 	}
 	l.segments = append(l.segments, s)
-	if newest && end > s.size {
+	if newest && fi.Size() > s.size {
 		if err := f.Truncate(s.size); err != nil {
 			return storage("cut off a damaged end", err)
 		}
@@ -100,62 +101,40 @@ func (l *Log) loadSegment(number int, newest bool) error {
 	return nil
 }
 
-// scan reads a segment's records into the index. It sets the size to the end
-// of the last good one and returns the size of the file.
-func (l *Log) scan(s *segment) (end int64, err error) {
-	r := bufio.NewReaderSize(s.file, maxLine)
-	for first := true; ; first = false {
-		line, err := r.ReadSlice('\n')
-		offset := end
-		end += int64(len(line))
-		switch {
-		case errors.Is(err, io.EOF):
-			if len(line) > 0 {
-				l.damaged++
-			}
-			return end, nil
-		case errors.Is(err, bufio.ErrBufferFull): // no line of ours
-			n, err := skipLine(r)
-			end += n
-			l.damaged++
-			if err != nil {
-				return end, err
-			}
-			continue
-		case err != nil:
-			return end, storage("read history", err)
-		}
+// scan reads the records of a segment, which has end bytes, into the index. It
+// sets the size to the end of the last good one.
+func (l *Log) scan(s *segment, end int64) error {
+	first, failed := true, error(nil)
+	whole, err := journal.Lines(s.file, maxLine, func(line []byte, end int64) error {
 		if first {
+			first = false
 			if err := checkHeader(line); err != nil {
-				if fault.KindOf(err) == fault.Unsupported || bytes.HasPrefix(line, []byte(`{"format"`)) {
-					return end, err
+				if fault.KindOf(err) == fault.Protocol || bytes.HasPrefix(line, []byte(`{"format"`)) {
+					failed = err
+					return err
 				}
 				l.damaged++
 			}
 			s.size = end
-			continue
+			return nil
 		}
 		record, err := decode(line)
 		if err != nil || record.ID <= l.last {
 			l.damaged++
-			continue
+			return nil
 		}
 		s.size = end
-		l.indexLocked(record.ID, record.Conversation, entry{record.ID, s, offset, int32(len(line))})
+		length := len(line) + 1 // with its end
+		l.indexLocked(record.ID, record.Conversation, entry{record.ID, s, end - int64(length), int32(length)})
+		return nil
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case err != nil:
+		return storage("read history", err)
+	case whole < end:
+		l.damaged++ // half a line
 	}
-}
-
-// skipLine reads to the end of a line that is longer than the buffer.
-func skipLine(r *bufio.Reader) (int64, error) {
-	var n int64
-	for {
-		part, err := r.ReadSlice('\n')
-		n += int64(len(part))
-		switch {
-		case err == nil, errors.Is(err, io.EOF):
-			return n, nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return n, storage("read history", err)
-		}
-	}
+	return nil
 }

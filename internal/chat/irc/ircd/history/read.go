@@ -1,14 +1,14 @@
 package history
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"den/internal/base/journal"
 )
 
 // maxRead bounds how much of a log one Read goes through: whole segments, the
@@ -71,25 +71,11 @@ func readSegment(path string, before uint64, wanted func(Record) bool) (found []
 		return nil, 0, 0, storage("open segment", err)
 	}
 	defer f.Close() // Best effort: it was only read.
-	r := bufio.NewReaderSize(f, maxLine)
-	for {
-		line, err := r.ReadSlice('\n')
-		size += int64(len(line))
-		switch {
-		case errors.Is(err, io.EOF):
-			return found, first, size, nil // a last line without an end is being written
-		case errors.Is(err, bufio.ErrBufferFull):
-			n, err := skipLine(r)
-			if size += n; err != nil {
-				return found, first, size, err
-			}
-			continue
-		case err != nil:
-			return found, first, size, storage("read history", err)
-		}
+	// A last line without an end is being written.
+	size, err = journal.Lines(f, maxLine, func(line []byte, _ int64) error {
 		record, err := decode(line)
 		if err != nil {
-			continue // the header, or damage
+			return nil // the header, or damage
 		}
 		if first == 0 {
 			first = record.ID
@@ -97,7 +83,12 @@ func readSegment(path string, before uint64, wanted func(Record) bool) (found []
 		if record.ID < before && wanted(record) {
 			found = append(found, record)
 		}
+		return nil
+	})
+	if err != nil {
+		err = storage("read history", err)
 	}
+	return found, first, size, err
 }
 
 // State returns a text that changes when a message is written.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/fault"
+	"den/internal/base/statefile"
 )
 
 // A segment is one file of the log.
@@ -114,10 +115,7 @@ func checkHeader(line []byte) error {
 	if err := json.Unmarshal(line, &h); err != nil || h.Format != format {
 		return fault.Errorf(fault.Storage, "not a history of chat messages")
 	}
-	if h.Version > version {
-		return fault.Errorf(fault.Unsupported, "history of version %d, and this program knows %d", h.Version, version)
-	}
-	return nil
+	return statefile.Check("the history of chat messages", h.Version, version)
 }
 
 func encode(r Record) ([]byte, error) {

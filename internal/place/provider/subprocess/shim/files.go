@@ -1,20 +1,17 @@
 package shim
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/base/statefile"
 	"den/internal/process/supervise"
 )
 
@@ -77,57 +74,33 @@ func (d Dir) endFile() string    { return d.file("end.json") }
 
 // Record reads the session's record. No session is fault.NotFound.
 func (d Dir) Record() (*Record, error) {
-	var r Record
-	if err := load(d.recordFile(), &r); err != nil {
-		return nil, err
-	}
-	return &r, checkVersion(d.recordFile(), r.V)
-}
-
-// End reads how the session's command ended, nil where it is not written.
-func (d Dir) End() (*End, error) {
-	var e End
-	err := load(d.endFile(), &e)
-	if fault.KindOf(err) == fault.NotFound {
-		return nil, nil
+	r, found, err := statefile.Load[Record](d.recordFile(), FilesVersion, maxFile)
+	if err == nil && !found {
+		err = fault.Errorf(fault.NotFound, "there is no %s", d.recordFile())
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &e, checkVersion(d.endFile(), e.V)
+	return &r, nil
+}
+
+// End reads how the session's command ended, nil where it is not written.
+func (d Dir) End() (*End, error) {
+	e, found, err := statefile.Load[End](d.endFile(), FilesVersion, maxFile)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &e, nil
 }
 
 // Neither file is synced: a session does not outlive its machine.
 
 func (d Dir) saveRecord(r *Record) error {
-	r.V = FilesVersion
-	return atomicfile.ReplaceJSON(d.recordFile(), r)
+	return statefile.Replace(d.recordFile(), FilesVersion, *r)
 }
 
 func (d Dir) saveEnd(e *End) error {
-	e.V = FilesVersion
-	return atomicfile.ReplaceJSON(d.endFile(), e)
-}
-
-func load(path string, v any) error {
-	raw, err := atomicfile.Read(path, maxFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fault.Errorf(fault.NotFound, "%w", err)
-	case err != nil:
-		return fault.Errorf(fault.Storage, "%w", err)
-	}
-	if err := json.Unmarshal(raw, v); err != nil {
-		return fault.Errorf(fault.Storage, "%s is damaged: %w", path, err)
-	}
-	return nil
-}
-
-func checkVersion(path string, v int) error {
-	if v > FilesVersion {
-		return fault.Errorf(fault.Protocol, "%s has version %d, this den knows %d", path, v, FilesVersion)
-	}
-	return nil
+	return statefile.Replace(d.endFile(), FilesVersion, *e)
 }
 
 // A lock's file says how often its session was started, and its name, for
