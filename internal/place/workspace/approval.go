@@ -9,26 +9,25 @@ import (
 	"strings"
 )
 
-// What an agent asks a person about before it does it: the same words for every
-// vendor.
+// What an agent asks a person before it acts, with the same words for every vendor.
 const (
 	ApprovalAsk    = "ask"    // edits and commands, except what is known to be harmless
 	ApprovalEdits  = "edits"  // commands; it edits files in its directory unasked
 	ApprovalBypass = "bypass" // nothing but files that decide what runs
 )
 
-// ApprovalUnknown is shown, and never written, where den cannot tell: an agent's
-// own words may have it ask otherwise.
+// ApprovalUnknown is shown where den cannot tell what an agent asks, because its
+// arguments or variables may change that. No file may have it.
 const ApprovalUnknown = "unknown"
 
 var approvals = []string{ApprovalAsk, ApprovalEdits, ApprovalBypass}
 
-// ownCommandLine is where the approval of an agent comes from whose command is
-// not a preset's.
+// ownCommandLine is the origin of an approval that the agent's own command decides,
+// not a preset.
 var ownCommandLine = Origin{Derived: "decided by its own command line"}
 
-// ShownApproval is what people are told that the agent asks about: Approval, or
-// ApprovalUnknown with the reason.
+// ShownApproval returns what den shows as the agent's approval: Approval, or
+// ApprovalUnknown and the reason.
 func (a *Agent) ShownApproval() (word, why string) {
 	if a.doubt != "" {
 		return ApprovalUnknown, a.doubt
@@ -36,7 +35,7 @@ func (a *Agent) ShownApproval() (word, why string) {
 	return a.Approval, ""
 }
 
-// doubted shows an approval that is not known as that.
+// doubted marks an approval in doubt as unknown in the settings that Explain shows.
 func (a *Agent) doubted() {
 	for i, s := range a.settings {
 		if s.Key == "approval" && a.doubt != "" {
@@ -45,11 +44,10 @@ func (a *Agent) doubted() {
 	}
 }
 
-// approval puts what the agent's preset has for its `approval` before its
-// arguments and into its variables. Where no preset has anything, the agent's
-// own command line decides. What an agent that is driven by a protocol asks is
-// decided by den's policy. It returns why it is not known what the agent asks, or
-// "".
+// approval adds what the preset has for the agent's `approval` to its arguments and
+// variables. If the preset has nothing, the agent's own command line decides. For an
+// agent that is driven by protocol den's policy decides. It returns why den does not
+// know what the agent asks, or "".
 func (a *resolver) approval(merged *node, preset, backend string) (doubt string) {
 	var modes ApprovalModes
 	var from Origin
@@ -97,8 +95,8 @@ func (a *resolver) approval(merged *node, preset, backend string) (doubt string)
 	return doubt
 }
 
-// askByACP has a program that den knows ask den by the Agent Client Protocol,
-// whatever its own settings allow: the policy decides then.
+// askByACP configures a known program to ask den by the Agent Client Protocol,
+// whatever its own settings allow, so that the policy decides.
 func (a *resolver) askByACP(merged *node, name string) (doubt string) {
 	words := texts(merged.get("acp_command"))
 	if len(words) == 0 {
@@ -133,7 +131,7 @@ func nameOf(merged *node) string {
 	return ""
 }
 
-// whereSaid is the line of `approval`, or that of the agent where it is den's
+// whereSaid returns the line of `approval`, or the agent's line if it is den's
 // default.
 func whereSaid(said, merged *node) Origin {
 	if said.origin.File != "" {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// checkOwn refuses arguments and variables of the agent's own that decide what
-// is asked: `approval` would say one thing and the program do another.
+// checkOwn refuses the agent's own arguments and variables that decide what is
+// asked, because `approval` and the program would then disagree.
 func (m ApprovalModes) checkOwn(merged *node, key, name string, r *report) {
 	refuse := func(at Origin, key, what string, has []string) {
 		instead := fmt.Sprintf("what the agent asks is for 'approval' to say (%s), or for a 'start_command' of your own", m.words())
@@ -38,8 +38,8 @@ func (m ApprovalModes) checkOwn(merged *node, key, name string, r *report) {
 	}
 }
 
-// checkOptions refuses options of an agent that is driven by a protocol that
-// would have it ask otherwise than `approval` says.
+// checkOptions refuses options that contradict `approval`, of an agent that is
+// driven by protocol.
 func checkOptions(options *node, m ApprovalModes, name string, r *report) {
 	if options == nil {
 		return
@@ -104,9 +104,9 @@ func (m ApprovalModes) doubtedBy(env *node, preset string) string {
 	return ""
 }
 
-// toldBy is what a command line that is not a preset's says itself: ApprovalBypass
-// where a program that den knows is told so, however it is started. Where it names
-// such a program otherwise, it is in doubt what is asked.
+// toldBy reads the approval from a command line that is not a preset's. It returns
+// ApprovalBypass if the line tells a known program not to ask, however it starts the
+// program, and a doubt if the line names such a program without that.
 func toldBy(merged *node) (approval, doubt string) {
 	var words []string
 	for _, word := range append(texts(merged.get("start_command")), texts(merged.get("args"))...) {

@@ -55,6 +55,7 @@ func FuzzLoadTOML(f *testing.F) {
 	seed(f, "testdata/city/city.toml")
 	f.Add(presetsText)
 	f.Add(exampleText(f))
+	f.Add("[session]\nprovider = 'tmux'\n[defaults]\nsession_provider = 'native'\nagent = 'script'\n[providers.m]\nagent = 'acp'\n[presets.n]\nbackend = 'x'\n[[agents]]\nname = 'a'\nprovider = 'm'\nagent = 'claude'\ndrive = 'protocol'\nruns_in = 'native'\n")
 	f.Add("a.b.'c'.\"d\" = [{x=1},\n[2]]\n[[q.w]]\n[q.w.e]\nz='''\n'''\n")
 	f.Add("x = " + strings.Repeat("[", 2000))
 	fuzzLoad(f, "/w/den.toml")

@@ -97,8 +97,8 @@ func (n *node) clone() *node {
 	return c
 }
 
-// stamp gives every node below n the origin: what a preset's table is read
-// from is den's own business.
+// stamp gives n and every node below it one origin: people need not know the lines
+// of den's own file.
 func (n *node) stamp(at Origin) {
 	n.origin = at
 	for _, e := range n.entries {
@@ -148,9 +148,8 @@ func joinOrigins(all []Origin) string {
 
 // overlay lays top over base and returns the result; neither is changed.
 // Tables merge key by key, `args` and `permissions` append, all else replaces. A
-// layer that
-// names a command drops the arguments below it, and what they would be for each
-// approval: they belong to another one.
+// layer that names a command drops `args` and `approval_modes` of the layers below,
+// which belong to another command.
 func overlay(base, top *node) *node {
 	if base == nil || top == nil || base.kind != tableNode || top.kind != tableNode {
 		if top == nil {

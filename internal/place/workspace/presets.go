@@ -13,8 +13,8 @@ import (
 //go:embed presets.toml
 var presetsText string
 
-// builtin is presets.toml as nodes. Whoever changes one of them clones it
-// first. It is den's own file: that it cannot be read is a bug, and panics.
+// builtin returns presets.toml as nodes. Callers clone a node before they change
+// it. The file is part of den, so a mistake in it panics.
 var builtin = sync.OnceValue(func() *node {
 	n, err := parseTOML("presets.toml", presetsText)
 	if err != nil {

@@ -190,8 +190,9 @@ func (a *resolver) sessionOrigin() Origin {
 	return Origin{}
 }
 
-// said is what names the preset of an agent, nil where its own command says what
-// runs: its own keys, those of the workspace, its channels.
+// said returns the value that names the agent's preset: from its own keys, from those
+// of the workspace, or claude for an agent in channels. It returns nil if a
+// start_command says what runs.
 func (a *resolver) said(n *node) *node {
 	for _, key := range []string{"agent", "backend"} {
 		if own := n.get(key); own != nil {

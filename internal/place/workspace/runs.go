@@ -14,8 +14,7 @@ type Grant struct {
 
 func (g Grant) String() string { return g.Agent + ": " + g.Command + g.Rule }
 
-// Brief is String without the words of a command behind its name: they may hold
-// secrets.
+// Brief returns String without the arguments of a command, which may hold secrets.
 func (g Grant) Brief() string {
 	if name, _, more := strings.Cut(g.Command, " "); more {
 		g.Command = name + " …"
@@ -43,8 +42,8 @@ func (w *Workspace) Grants() []Grant {
 	return all
 }
 
-// Runs lists every command that the agent's start, life and end may run on this
-// machine, for somebody who decides whether to trust the workspace.
+// Runs lists every command that the agent may run on this machine from its start to
+// its end, so that a person can decide whether to trust the workspace.
 func (a *Agent) Runs() []string {
 	runs := []string{strings.Join(a.Argv(), " ")}
 	if command := a.Channel.ACPCommand; len(command) > 0 && !slices.Equal(command, a.StartCommand) {

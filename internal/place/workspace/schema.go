@@ -92,7 +92,7 @@ type Server struct {
 	PasswordEnv string `key:"password_env"` // the variable with the password of agents' accounts, which bear their nicks
 }
 
-// Supervisor is who watches agents' turns.
+// Supervisor says who watches agents' turns.
 type Supervisor struct {
 	Agent               string   `key:"agent"` // rules, or who judges; see IsMind
 	Command             []string `key:"command,acp_command"`
@@ -218,8 +218,8 @@ type Sandbox struct {
 	Env     []string `key:"env"`   // names of variables; one may end in *
 }
 
-// State is where a vendor's program keeps what it has to know. Paths begin with
-// ~/, or are "${VARIABLE:-~/path}" and may go on behind that. A preset has it.
+// State lists the files and variables that a vendor's program keeps its state in.
+// Paths begin with ~/ or with "${VARIABLE:-~/path}". Presets have it.
 type State struct {
 	Read  []string `key:"read"`
 	Write []string `key:"write"`
@@ -270,7 +270,7 @@ type Pool struct {
 	CheckTimeout time.Duration `key:"check_timeout"`
 }
 
-// Restart is what happens when an agent ends by itself: quarantine after
+// Restart says what den does when an agent ends by itself: quarantine after
 // MaxRestarts within Window, a pause from Backoff to BackoffMax before each.
 type Restart struct {
 	Policy      string        `key:"policy"` // RestartAlways, RestartOnFailure or RestartNever
@@ -287,7 +287,7 @@ const (
 	RestartNever     = "never"
 )
 
-// Channel is what an agent needs to talk in channels.
+// Channel has what an agent needs to talk in channels.
 type Channel struct {
 	Backend    string   `key:"backend"` // whose protocol den speaks with it, "" for none; said where that is not the agent's own
 	Model      string   `key:"model"`

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// noPolls is why keys that say how often channels are polled have no effect.
+// noPolls says why the keys for polling channels have no effect.
 const noPolls = "agents get mentions and direct messages at once, and nothing else; they read the rest with 'den channel read'"
 
 // The keys that den accepts and does nothing with, and why: so that one file
@@ -63,7 +63,7 @@ func unread(tree *node) []string {
 // costless are the backends whose agents do not tell what they cost.
 var costless = []string{"codex", "copilot", "script"}
 
-// unknownCosts warns of limits that are never reached.
+// unknownCosts warns of limits that an agent can never reach.
 func unknownCosts(a *Agent) []string {
 	if !slices.Contains(costless, a.Channel.Backend) {
 		return nil

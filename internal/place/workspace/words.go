@@ -199,7 +199,7 @@ func assign(at Origin, key, value string) string {
 	return key + ": " + value
 }
 
-// asScreen is what names an agent that is driven by its screen.
+// asScreen returns the keys of an agent that is driven by its screen.
 func asScreen(agent string, at Origin) string {
 	now := assign(at, "agent", agent)
 	if slices.Contains(protocols, agent) {
