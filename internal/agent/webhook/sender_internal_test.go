@@ -145,8 +145,8 @@ func (s *running) waitForIdle(t *testing.T) []string {
 	t.Helper()
 	var over []string
 	if err := poll.Until(t.Context(), func() (bool, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		s.Sender.mu.Lock()
+		defer s.Sender.mu.Unlock()
 		over = slices.Clone(s.outbox.sent)
 		return len(s.outbox.pending) == 0, nil
 	}); err != nil {
