@@ -34,8 +34,12 @@ func dialSocket(ctx context.Context, m *home.Manifest) (net.Conn, error) {
 	return rpc.Unix(m.Socket)(ctx)
 }
 
-// dial reaches the session's host by its socket. A session that is over is
+// Dial reaches the session's host by its socket. A session that is over is
 // NotRunning and a host that does not answer is Unreachable.
+func Dial(ctx context.Context, d home.Dir, version string) (*Client, error) {
+	return dial(ctx, d, Options{Version: version, Dial: dialSocket})
+}
+
 func dial(ctx context.Context, d home.Dir, o Options) (*Client, error) {
 	m := &home.Manifest{ID: d.ID, Name: d.ID, Status: home.Running} // as far as anybody here knows
 	if !o.Remote {

@@ -77,7 +77,7 @@ func TestRecordChoosesNoSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if _, err := dial(t.Context(), d, Options{Version: "test", Dial: dialSocket}); fault.KindOf(err) != fault.Denied {
+	if _, err := Dial(t.Context(), d, "test"); fault.KindOf(err) != fault.Denied {
 		t.Errorf("dial: %v, want denied", err)
 	}
 	select {

@@ -107,16 +107,20 @@ func hostElsewhere(ctx context.Context, t *testing.T, root home.Home, e *nextDoo
 	if now, err := d.Inspect(); err != nil || now.Status != home.Running {
 		t.Fatalf("after the creator let go of the lock: %+v, %v", now, err)
 	}
-	s := session.In(d, session.Options{Version: "test"})
+	c, err := session.Dial(ctx, d, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
 	text := "next door, blue, far, host:."
-	seen, err := s.Wait(ctx, wire.Wait{Text: &text, Timeout: 2 * time.Minute})
-	if err != nil || !seen.Matched {
+	var seen wire.WaitResult
+	if err := c.Call(ctx, wire.MethodWait, wire.Wait{Text: &text, Timeout: 2 * time.Minute}, &seen); err != nil || !seen.Matched {
 		t.Fatalf("the program's environment: %+v, %v", seen, err)
 	}
 	if _, _, err := root.CreateElsewhere(ctx, spec("far", "true"), e); fault.KindOf(err) != fault.Busy {
 		t.Fatalf("a second one of the name: %v, want busy", err)
 	}
-	if _, err := s.Kill(ctx, time.Second); err != nil {
+	if err := c.Call(ctx, wire.MethodKill, wire.Kill{Grace: time.Second}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.RemoveRunDir(); err != nil {
