@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"den/internal/base/atomicfile"
@@ -220,4 +221,21 @@ func (a *app) checkHosts(ctx context.Context) (status, message, fix string) {
 		return "warn", fmt.Sprintf("%s; %d run another version of den", message, old), "den host upgrade --all"
 	}
 	return "ok", message, ""
+}
+
+func (a *app) versionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  den version -j",
+		GroupID: groupMachine,
+		Args:    args(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			return a.answer(map[string]any{
+				"version": build.Version, "protocol": wire.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+			}, func(w io.Writer) {
+				fmt.Fprintf(w, "den %s (protocol %d, %s, %s/%s)\n", build.Version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			})
+		},
+	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -8,8 +9,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/screen/keys"
 	"den/internal/session"
 	"den/internal/session/cell"
+	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
 )
@@ -287,4 +290,132 @@ func (a *app) intCmd() *cobra.Command {
 		}
 		return a.answer(r, func(w io.Writer) { fmt.Fprintln(w, r.Output) })
 	})
+}
+
+func (a *app) answerCmd() *cobra.Command {
+	o := runOptions{timeout: duration(30 * time.Second)}
+	var chords bool
+	var question string
+	cmd := &cobra.Command{
+		Use:   "answer [SESSION] TEXT | --keys [SESSION] CHORD...",
+		Short: "Answer what a cell asks and wait until it is done",
+		Long: `Type TEXT and Enter, or press the chords, when the active cell asks something ("waiting_for",
+exit 13), and wait: until it asks again, is done, or the time is up. The result and the
+exit code are those of 'den run'. If the cell asks nothing, nothing is typed (exit 5). With
+--question nothing is typed if it asks another question by now.`,
+		Example: "  den answer work yes\n  den answer work --keys Down Enter -t 5m",
+		GroupID: groupCell,
+		Args:    args(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runAnswer(cmd, args, chords, question, o)
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+	a.addRunFlags(cmd, &o)
+	cmd.Flags().BoolVar(&chords, "keys", false, "the words are chords, as for 'den keys'")
+	cmd.Flags().StringVar(&question, "question", "", "answer only this question, as 'run' or 'poll' told it")
+	return cmd
+}
+
+func (a *app) runAnswer(cmd *cobra.Command, args []string, chords bool, question string, o runOptions) error {
+	req, err := o.request("")
+	if err != nil {
+		return err
+	}
+	isWord := func(word string) bool { return !chords || isChord(word) }
+	s, words, err := a.leadingTarget(args, isWord)
+	if err != nil {
+		return err
+	}
+	in := wire.Input{Keys: words}
+	if chords {
+		for _, word := range words {
+			if _, err := keys.Parse(word); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case len(words) == 0:
+		return fault.Hintf(fault.Errorf(fault.Usage, "no answer was given"), "for example 'den answer work yes'; '' is Enter alone")
+	case !chords && len(words) > 1:
+		return fault.Hintf(fault.Errorf(fault.Usage, "an answer is one word: %d were given", len(words)), "quote it, as in 'den answer work \"two words\"'")
+	case !chords:
+		in = wire.Input{Text: &words[0], Enter: true}
+	}
+	req.Question = question
+	r, err := s.Answer(cmd.Context(), in, req)
+	if err != nil {
+		return err
+	}
+	return a.answerRun(s, r, o)
+}
+
+func isChord(word string) bool {
+	_, err := keys.Parse(word)
+	return err == nil
+}
+
+func (a *app) marksCmd() *cobra.Command {
+	timeout := duration(10 * time.Second)
+	cmd := a.onSession(&cobra.Command{
+		Use:   "marks [SESSION]",
+		Short: "Bring shell marks into a shell behind ssh, sudo or docker exec",
+		Long: `Make the shell that stands at its prompt now print marks, by code that is typed into it: bash,
+zsh or a POSIX shell inside the session's program. Cells are then as exact as in a local
+shell, with exit codes, until that shell ends. A cell that began it is released.`,
+		Example: "  den run work 'ssh host'; den marks work; den run work 'make test' -j",
+		GroupID: groupCell,
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		r, err := s.Marks(ctx, time.Duration(timeout))
+		if err != nil {
+			return err
+		}
+		return a.answer(map[string]string{"cell_id": r.CellID, "status": "marked"}, func(w io.Writer) { fmt.Fprintln(w, "marked") })
+	})
+	cmd.Flags().VarP(&timeout, "timeout", "t", "how long to wait for the shell")
+	return cmd
+}
+
+func (a *app) releaseCmd() *cobra.Command {
+	return a.onSession(&cobra.Command{
+		Use:   "release [SESSION]",
+		Short: "Give up the running cell and leave its program running",
+		Long: `End the active cell without touching its program, so that the session takes code again, and
+say what runs in the foreground. For a cell that began a program which does not end: a REPL,
+ssh, an editor. Code that follows goes to that program.`,
+		Example: "  den run work 'python3 -q'; den release work; den run work 'print(1)'",
+		GroupID: groupCell,
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		r, err := s.Release(ctx)
+		if err != nil {
+			return err
+		}
+		return a.answer(r, func(w io.Writer) {
+			fmt.Fprintf(w, "released cell %s; in the foreground: %s\n", r.CellID, r.Why)
+		})
+	})
+}
+
+// printResult prints a cell's result: its rendered output, or the bytes.
+func (a *app) printResult(s *session.Session, r cell.Result, raw bool) error {
+	if !raw {
+		return a.printCell(r)
+	}
+	parts, err := s.RawOutput(r.CellID)
+	if err != nil {
+		return err
+	}
+	if !a.json {
+		return cell.CopyRaw(a.stdout, parts)
+	}
+	var b bytes.Buffer
+	if err := cell.CopyRaw(&b, parts); err != nil {
+		return err
+	}
+	answer := struct {
+		cell.Result
+		Raw []byte `json:"raw"`
+	}{r, append([]byte{}, b.Bytes()...)}
+	return a.answer(answer, func(io.Writer) {})
 }

@@ -7,13 +7,17 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"den/internal/base/fault"
 	"den/internal/base/plainjson"
 	"den/internal/screen"
+	"den/internal/screen/eventlog"
 	"den/internal/screen/render/film"
 	"den/internal/screen/render/redact"
+	"den/internal/screen/replay"
+	"den/internal/screen/vt"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/wire"
@@ -239,4 +243,99 @@ func parseScrollback(s string) (int, error) {
 		return 0, fault.Errorf(fault.Usage, "--scrollback is a number of lines or all, not '%s'", s)
 	}
 	return n, nil
+}
+
+// linesPerStep is the number of lines per unit of history's -n.
+const linesPerStep = 5
+
+func (a *app) historyCmd() *cobra.Command {
+	var n int
+	cmd := a.onSession(&cobra.Command{
+		Use:     "history [SESSION]",
+		Short:   "Print the last lines, scrollback included",
+		Long:    "Print the last N×5 lines of the session, scrollback included.",
+		Example: "  den history work\n  den history -n 20 work",
+		GroupID: groupSession,
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		if n < 1 {
+			return fault.Errorf(fault.Usage, "-n is at least 1")
+		}
+		shot, err := s.Snapshot(ctx, session.Now(), n*linesPerStep)
+		if err != nil {
+			return err
+		}
+		lines := strings.Split(shot.Screen.PlainText(), "\n")
+		lines = lines[max(0, len(lines)-n*linesPerStep):]
+		return a.answer(map[string]any{"seq": shot.Seq, "lines": lines}, func(w io.Writer) {
+			for _, l := range lines {
+				fmt.Fprintln(w, l)
+			}
+		})
+	})
+	cmd.Flags().IntVarP(&n, "lines", "n", 5, "five lines for each `N`")
+	return cmd
+}
+
+func (a *app) watchCmd() *cobra.Command {
+	return a.onSession(&cobra.Command{
+		Use:   "watch [SESSION]",
+		Short: "Follow a session's output as plain lines",
+		Long: `Print what a session shows, line by line as lines are finished, without control
+sequences and without the intermediate states of progress bars. It follows the event log:
+it never disturbs the session, and works for one that is over. For full-screen programs use
+'den attach --read-only'.`,
+		Example: "  den watch build",
+		GroupID: groupSession,
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		return a.runWatch(ctx, s)
+	})
+}
+
+func (a *app) runWatch(ctx context.Context, s *session.Session) error {
+	m, err := s.Dir.Inspect()
+	if err != nil {
+		return err
+	}
+	term := vt.New(vt.Config{Cols: m.Cols, Rows: m.Rows, Scrollback: replay.Scrollback})
+	lines := replay.NewLines(term, func(line string) error {
+		return a.answer(map[string]string{"line": line}, func(w io.Writer) { fmt.Fprintln(w, line) })
+	})
+	if err := s.Follow(ctx, 0, lines.Apply); err != nil {
+		return err
+	}
+	return lines.Finish()
+}
+
+// redactOptions say what screens, pictures and recordings must not show.
+type redactOptions struct {
+	expressions []string
+	tokens      bool
+}
+
+func (o *redactOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&o.expressions, "redact", nil, "hide what `REGEX` matches, or only its groups; repeatable")
+	f.BoolVar(&o.tokens, "redact-tokens", false, "hide common tokens: of GitHub, OpenAI, Anthropic, AWS, Slack, JWTs, private keys")
+}
+
+func (o *redactOptions) redactor() (*redact.Redactor, error) {
+	return redact.New(o.expressions, o.tokens)
+}
+
+// pastWithSecrets is the terminal after event seq, from the log: it knows the
+// rows above the screen and which rows are wrapped. The redactor that it
+// returns also knows the secrets of which the screen shows only a part.
+func pastWithSecrets(ctx context.Context, s *session.Session, seq uint64, hide *redact.Redactor) (*vt.Terminal, *redact.Redactor, error) {
+	log, err := eventlog.Open(s.Dir.Log())
+	if err != nil {
+		return nil, nil, err
+	}
+	if hide, err = film.Learn(ctx, log, hide); err != nil {
+		return nil, nil, err
+	}
+	past, err := s.Replay(ctx, session.AtSeq(seq))
+	if err != nil {
+		return nil, nil, err
+	}
+	return past.Terminal, hide, nil
 }
