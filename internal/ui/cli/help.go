@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"den/internal/base/build"
 	"den/internal/base/fault"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // manCmd makes manual pages from the same tree as the help.

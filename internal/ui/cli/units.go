@@ -17,6 +17,7 @@ import (
 	"den/internal/base/ident"
 	"den/internal/keeper"
 	"den/internal/ticks/instance"
+
 	"github.com/spf13/cobra"
 )
 

@@ -2,11 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"den/internal/base/fault"
-	"den/internal/base/mcpserver"
-	"den/internal/screen/keys"
-	"den/internal/session/terminals"
-	"den/internal/session/wire"
 	"encoding/json"
 	"errors"
 	"io"
@@ -15,6 +10,12 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"den/internal/base/fault"
+	"den/internal/base/mcpserver"
+	"den/internal/screen/keys"
+	"den/internal/session/terminals"
+	"den/internal/session/wire"
 )
 
 // instructions are for the model, beside the tools.

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"den/internal/screen/eventlog"
 	"den/internal/session/home"
 	"den/internal/ui/dashboard"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 // enter begins a visit to the past, if there is one.

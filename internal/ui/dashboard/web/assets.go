@@ -1,7 +1,6 @@
 package web
 
 import (
-	"den/internal/screen/render"
 	"embed"
 	"fmt"
 	"io"
@@ -13,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"den/internal/screen/render"
 )
 
 // The page: written by hand. Its modules and style sheets are joined; see bundle.

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"den/internal/ui/dashboard"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"den/internal/ui/dashboard"
 
 	"github.com/coder/websocket"
 )

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/coder/websocket"
-
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/screen/keys"
 	"den/internal/session"
 	"den/internal/session/wire"
+
+	"github.com/coder/websocket"
 )
 
 const (
