@@ -68,10 +68,11 @@ var allowed = map[string][]string{
 		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/wire",
 	},
 	"internal/ui/dashboard": {
-		"internal/base/fault",
+		"internal/base/fault", "internal/base/poll",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/replay", "internal/screen/vt",
 		"internal/session/attention", "internal/session/cell", "internal/session/home",
 	},
+	"internal/ui/dashboard/fleet": {"internal/base/build", "internal/base/fault", "internal/keeper"},
 	"internal/ui/dashboard/nights": {
 		"internal/base/fault",
 		"internal/screen/eventlog",
@@ -84,17 +85,17 @@ var allowed = map[string][]string{
 		"internal/session", "internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/wire",
 		"internal/ticks/instance", "internal/ticks/plan",
 		"internal/keeper",
-		"internal/ui/dashboard", "internal/ui/dashboard/nights",
+		"internal/ui/dashboard", "internal/ui/dashboard/fleet", "internal/ui/dashboard/nights",
 	},
 	"internal/ui/dashboard/web": {
-		"internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/httpguard", "internal/base/journal", "internal/base/rpc",
+		"internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/httpguard", "internal/base/journal", "internal/base/poll", "internal/base/rpc",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/render", "internal/screen/render/film", "internal/screen/vt",
 		"internal/chat/irc/ircd/history",
 		"internal/session", "internal/session/home", "internal/session/wire",
 		"internal/agent", "internal/agent/harness/turns",
 		"internal/keeper",
-		"internal/ui/dashboard", "internal/ui/dashboard/nights",
+		"internal/ui/dashboard", "internal/ui/dashboard/fleet", "internal/ui/dashboard/nights",
 	},
 	"internal/ui/dend": {
 		"internal/agent/harness/harnessmain",

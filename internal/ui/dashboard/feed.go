@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
@@ -90,7 +91,7 @@ func (f *feed) start(ctx context.Context) error {
 		if m, ierr := f.dir.Inspect(); ierr != nil || !m.Status.Active() {
 			return err
 		}
-		if !rest(ctx, retryStart) {
+		if poll.Pause(ctx, retryStart) != nil {
 			return ctx.Err()
 		}
 	}
@@ -149,7 +150,7 @@ func (f *feed) follow(ctx context.Context) (behind bool, err error) {
 		}
 		stale = nil
 		pause, dear := p.end(len(ev.Data), f.between(), time.Now())
-		if !rest(ctx, pause) {
+		if poll.Pause(ctx, pause) != nil {
 			return false, nil
 		}
 		if dear && f.isBehind() {
@@ -319,7 +320,7 @@ func (f *feed) leap(ctx context.Context) error {
 		if fault.KindOf(err) != fault.NotFound || f.removed() {
 			return err
 		}
-		if !rest(ctx, retryStart) {
+		if poll.Pause(ctx, retryStart) != nil {
 			return ctx.Err()
 		}
 	}

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"context"
 	"sync"
 	"time"
 )
@@ -86,19 +85,4 @@ func (p *pace) end(n int, gap time.Duration, now time.Time) (rest time.Duration,
 		rest = max(rest, debt)
 	}
 	return rest, dear
-}
-
-// rest sleeps for d. It returns false if ctx ended first.
-func rest(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
@@ -140,7 +141,7 @@ func (s *searcher) run(ctx context.Context, log *eventlog.Log, before uint64) er
 			return nil
 		}
 		s.apply(ev)
-		if pause, _ := s.pace.end(len(ev.Data), 0, time.Now()); !rest(ctx, pause) {
+		if pause, _ := s.pace.end(len(ev.Data), 0, time.Now()); poll.Pause(ctx, pause) != nil {
 			return ctx.Err()
 		}
 	}

@@ -33,9 +33,6 @@ type Timeline struct {
 	Missing []string `json:"missing,omitempty"`
 }
 
-// Duration is the time from the session's start to its last event.
-func (t *Timeline) Duration() time.Duration { return t.Last.Elapsed }
-
 // A CellSpan is a cell: code, and when it ran.
 type CellSpan struct {
 	ID         string            `json:"cell_id"`

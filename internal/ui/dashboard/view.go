@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
@@ -73,7 +74,7 @@ func (v *View) Next(ctx context.Context) (*Frame, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if !rest(ctx, time.Until(v.due)) {
+		if poll.Pause(ctx, time.Until(v.due)) != nil {
 			return nil, ctx.Err()
 		}
 		now := time.Now()
@@ -160,55 +161,17 @@ func newFrame(t *vt.Terminal, at eventlog.Position) *Frame {
 	return &Frame{Seq: at.Seq, Elapsed: at.Elapsed, Screen: &s}
 }
 
-// A Delta is what turns one frame into the next.
-type Delta struct {
-	Rev     uint64        `json:"rev"`
-	Base    uint64        `json:"base"`           // the revision that it changes; only meaningful without Full
-	Full    bool          `json:"full,omitempty"` // Rows are all rows
-	Seq     uint64        `json:"seq"`
-	Elapsed time.Duration `json:"elapsed_ns"`
-	Exit    string        `json:"exit,omitempty"`
-	Missing []string      `json:"missing,omitempty"`
-
-	Cols       int            `json:"cols"`
-	Height     int            `json:"rows"`
-	Cursor     screen.Cursor  `json:"cursor"`
-	Title      string         `json:"title"`
-	AltScreen  bool           `json:"alt_screen"`
-	Mouse      string         `json:"mouse,omitempty"` // as in screen.Snapshot
-	Hash       string         `json:"screen_hash"`
-	Foreground string         `json:"foreground"`
-	Background string         `json:"background"`
-	Palette    map[int]string `json:"palette,omitempty"` // the whole of it
-	Rows       []RowChange    `json:"changed"`
-}
-
-// A RowChange is the new content of one row, counted from 0.
-type RowChange struct {
-	Row  int         `json:"row"`
-	Line screen.Line `json:"line"`
-}
-
-// Diff returns what turns from into to; with a nil from, or another size, all
-// of to.
-func Diff(from, to *Frame) *Delta {
+// Changed returns the rows of to, from 0, that differ from those of from. With a
+// nil from, or another size, they are all, which full says.
+func Changed(from, to *Frame) (rows []int, full bool) {
 	s := to.Screen
-	d := &Delta{
-		Rev: to.Rev, Seq: to.Seq, Elapsed: to.Elapsed, Exit: to.Exit, Missing: to.Missing,
-		Cols: s.Cols, Height: s.Rows, Cursor: s.Cursor, Title: s.Title, AltScreen: s.AltScreen, Mouse: s.Mouse, Hash: s.Hash,
-		Foreground: s.Foreground, Background: s.Background, Palette: s.Palette,
-		Rows: []RowChange{},
-	}
-	d.Full = from == nil || from.Screen.Cols != s.Cols || from.Screen.Rows != s.Rows
-	if !d.Full {
-		d.Base = from.Rev
-	}
+	full = from == nil || from.Screen.Cols != s.Cols || from.Screen.Rows != s.Rows
 	for i, line := range s.Lines {
-		if d.Full || !sameLine(from.Screen.Lines[i], line) {
-			d.Rows = append(d.Rows, RowChange{Row: i, Line: line})
+		if full || !sameLine(from.Screen.Lines[i], line) {
+			rows = append(rows, i)
 		}
 	}
-	return d
+	return rows, full
 }
 
 func sameLine(a, b screen.Line) bool {

@@ -122,20 +122,18 @@ func wanted(m *Model, l *Listing) map[string]bool {
 func (w *watcher) wait(ctx context.Context) {
 	late := time.NewTimer(pollInterval)
 	defer late.Stop()
-	if w.w == nil {
-		select {
-		case <-ctx.Done():
-		case <-late.C:
-		}
-		return
+	var events chan fsnotify.Event // nothing comes where nothing is watched
+	var overflows chan error       // refresh everything
+	if w.w != nil {
+		events, overflows = w.w.Events, w.w.Errors
 	}
 	select {
 	case <-ctx.Done():
 		return
 	case <-late.C:
 		return
-	case <-w.w.Events:
-	case <-w.w.Errors: // an overflow: refresh everything
+	case <-events:
+	case <-overflows:
 	}
 	w.coalesce(ctx)
 }

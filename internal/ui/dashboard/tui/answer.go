@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"den/internal/session/attention"
 	"den/internal/session/wire"
 	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/fleet"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -56,7 +58,7 @@ type decidedMsg struct {
 }
 
 // askHere is what can be decided at the place that is shown, or nil.
-func (u *ui) askHere() *Waiting {
+func (u *ui) askHere() *keeper.Waiting {
 	if u.agents.open {
 		if all := u.agents.all(); len(all) > 0 {
 			return u.agents.waitsFor(all[u.agents.at()].Name)
@@ -64,7 +66,7 @@ func (u *ui) askHere() *Waiting {
 		return nil
 	}
 	w := u.waitingHere()
-	if w == nil || len(w.Ways) == 0 {
+	if w == nil || len(waysOf(*w)) == 0 {
 		if c := u.cellAsks(); c != nil {
 			return c
 		}
@@ -76,26 +78,26 @@ func (u *ui) askHere() *Waiting {
 const CellAsks = "cell-in:"
 
 // cellAsks is what the cell of the selected session asks, or nil.
-func (u *ui) cellAsks() *Waiting {
+func (u *ui) cellAsks() *keeper.Waiting {
 	s := u.session
 	if s == nil || u.past != nil || u.decides == nil || s.Attention.State != attention.Asking || s.Attention.Source != "cell" {
 		return nil
 	}
-	return &Waiting{ID: CellAsks + s.ID, Agent: shortName(s.Name), Session: s.ID, What: s.Attention.What, Since: s.Attention.Since, Ways: []Way{{Name: "answer", Words: true}}}
+	return &keeper.Waiting{ID: CellAsks + s.ID, Agent: shortName(s.Name), Session: s.ID, What: s.Attention.What, Since: s.Attention.Since}
 }
 
 // openAnswer shows what waits, whole, and the ways to decide it.
 func (u *ui) openAnswer() {
 	if w := u.askHere(); w != nil {
 		u.answer = answer{open: true, id: w.ID, way: -1}
-		if len(w.Ways) == 1 && w.Ways[0].Words {
+		if ways := waysOf(*w); len(ways) == 1 && ways[0].Words {
 			u.answer.way = 0 // there is nothing to choose
 		}
 	}
 }
 
 // asked returns what is decided in the panel, or nil: it waits no more.
-func (u *ui) asked() *Waiting {
+func (u *ui) asked() *keeper.Waiting {
 	if c := u.cellAsks(); c != nil && c.ID == u.answer.id {
 		return c
 	}
@@ -111,6 +113,10 @@ func (u *ui) asked() *Waiting {
 // Enter decides: no single key does.
 func (u *ui) answerKey(k tea.KeyPressMsg) tea.Cmd {
 	a, w := &u.answer, u.asked()
+	var ways []Way
+	if w != nil {
+		ways = waysOf(*w)
+	}
 	name := k.String()
 	switch {
 	case name == "esc":
@@ -123,9 +129,9 @@ func (u *ui) answerKey(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case name == "enter":
 		return u.decide(w)
-	case a.way >= 0 && w.Ways[a.way].Words:
+	case a.way >= 0 && ways[a.way].Words:
 		a.typed(k)
-	case len(name) == 1 && name[0] >= '1' && int(name[0]-'1') < len(w.Ways):
+	case len(name) == 1 && name[0] >= '1' && int(name[0]-'1') < len(ways):
 		*a = answer{open: true, id: a.id, way: int(name[0] - '1')}
 	}
 	return nil
@@ -147,12 +153,12 @@ func (a *answer) typed(k tea.KeyPressMsg) {
 }
 
 // decide carries out the chosen way.
-func (u *ui) decide(w *Waiting) tea.Cmd {
-	a := &u.answer
-	if a.way < 0 || w.Ways[a.way].Words && strings.TrimSpace(a.words) == "" {
+func (u *ui) decide(w *keeper.Waiting) tea.Cmd {
+	a, ways := &u.answer, waysOf(*w)
+	if a.way < 0 || ways[a.way].Words && strings.TrimSpace(a.words) == "" {
 		return nil
 	}
-	if w.Ways[a.way].Gives && a.hidden {
+	if ways[a.way].Gives && a.hidden {
 		a.result, a.failed = "not all of it fits here: enlarge the terminal, or read it with 'den approvals -j'", true
 		return nil
 	}
@@ -191,7 +197,7 @@ func (u *ui) drawAnswer(width, height int) []string {
 	below := u.answerWays(w, width)
 	room := max(1, height-1-len(below))
 	var text []string
-	for l := range strings.SplitSeq(ansi.Wrap(w.asks(u.now()), max(1, width-2), ""), "\n") {
+	for l := range strings.SplitSeq(ansi.Wrap(asksText(w, u.now()), max(1, width-2), ""), "\n") {
 		text = append(text, fit(" "+l, width))
 	}
 	a.hidden = len(text) > room
@@ -201,10 +207,10 @@ func (u *ui) drawAnswer(width, height int) []string {
 	return append(append([]string{rule}, text...), below...)
 }
 
-func (u *ui) answerWays(w *Waiting, width int) []string {
-	a := &u.answer
+func (u *ui) answerWays(w *keeper.Waiting, width int) []string {
+	a, all := &u.answer, waysOf(*w)
 	var ways []string
-	for i, way := range w.Ways {
+	for i, way := range all {
 		text := fmt.Sprintf("%d %s", i+1, plain(way.Name))
 		if i == a.way {
 			text = selected.Render(" " + text + " ")
@@ -213,7 +219,7 @@ func (u *ui) answerWays(w *Waiting, width int) []string {
 	}
 	lines := []string{fit(" "+strings.Join(ways, "   "), width)}
 	if len(ways) == 0 {
-		lines[0] = fit(" "+plain(w.Command), width)
+		lines[0] = fit(" "+plain(commandOf(w)), width)
 	}
 	hint := "a number: choose   Esc: leave it"
 	switch {
@@ -225,30 +231,23 @@ func (u *ui) answerWays(w *Waiting, width int) []string {
 			style = bad
 		}
 		return append(lines, fit(" "+style.Render(plain(a.result)), width))
-	case a.way >= 0 && w.Ways[a.way].Words:
+	case a.way >= 0 && all[a.way].Words:
 		return append(lines, fit(accent.Render(" > ")+plain(a.words)+bar.Render(" ")+faint.Render("  Enter: send"), width))
 	case a.way >= 0:
-		hint = "Enter: " + plain(w.Ways[a.way].Name) + "   Esc: not that"
+		hint = "Enter: " + plain(all[a.way].Name) + "   Esc: not that"
 	case len(ways) == 0:
 		hint = "the command above decides it   Esc: back"
 	}
 	return append(lines, fit(faint.Render(" "+hint), width))
 }
 
-// asks is all of what waits, with nothing hidden in it.
-func (w Waiting) asks(now time.Time) string {
-	head := w.Agent
-	if head == "" {
-		head = "the workspace"
-	}
+// asksText is all of what waits, with nothing hidden in it.
+func asksText(w *keeper.Waiting, now time.Time) string {
+	head := cmp.Or(w.Agent, "the workspace")
 	if !w.Since.IsZero() {
 		head += " waits for " + age(max(0, now.Sub(w.Since)))
 	}
-	text := w.Text
-	if text == "" {
-		text = w.What
-	}
-	return revealed(head + ":\n" + text)
+	return revealed(head + ":\n" + cmp.Or(requestText(*w), w.What))
 }
 
 // revealed shows characters that draw nothing, or change the order of others, by
@@ -273,6 +272,9 @@ func revealed(text string) string {
 // waysOf returns the ways to decide what waits that the dashboard offers. Of what
 // it cannot decide there are none.
 func waysOf(w keeper.Waiting) []Way {
+	if strings.HasPrefix(w.ID, CellAsks) {
+		return []Way{{Name: "answer", Words: true}}
+	}
 	var ways []Way
 	switch w.Kind {
 	case keeper.WaitingApproval:
@@ -313,35 +315,20 @@ func requestText(w keeper.Waiting) string {
 
 // decideFor carries out what a person chose on the dashboard. What waits is asked
 // for once more: somebody else may have decided it.
-func decideFor(config string, model *dashboard.Model) func(context.Context, string, int, string) (string, error) {
+func decideFor(k *fleet.Keeper, model *dashboard.Model) func(context.Context, string, int, string) (string, error) {
 	return func(ctx context.Context, id string, way int, words string) (string, error) {
 		if session, ok := strings.CutPrefix(id, CellAsks); ok {
 			return answerCell(ctx, model, session, words)
 		}
-		if config == "" {
-			return "", fault.Errorf(fault.NotFound, "there is no workspace here")
-		}
-		place, err := keeper.At(config)
+		all, err := k.Attention(ctx)
 		if err != nil {
 			return "", err
 		}
-		c, err := place.Dial(ctx, build.Version)
-		if err != nil {
-			return "", err
-		}
-		defer c.Close() // Best effort: it was answered, or not.
-		all, err := c.Attention(ctx)
-		if err != nil {
-			return "", err
-		}
-		var at int
-		if all != nil {
-			at = slices.IndexFunc(all.Waiting, func(w keeper.Waiting) bool { return w.ID == id })
-		}
-		if all == nil || at < 0 {
+		at := slices.IndexFunc(all.Waiting, func(w keeper.Waiting) bool { return w.ID == id })
+		if at < 0 {
 			return "", fault.Errorf(fault.NotFound, "it waits no more")
 		}
-		return decideWaiting(ctx, c, all.Waiting[at], way, words)
+		return decideWaiting(ctx, k, all.Waiting[at], way, words)
 	}
 }
 
@@ -362,7 +349,7 @@ func answerCell(ctx context.Context, model *dashboard.Model, id, words string) (
 	return "answered", err
 }
 
-func decideWaiting(ctx context.Context, c *keeper.Client, w keeper.Waiting, way int, words string) (string, error) {
+func decideWaiting(ctx context.Context, k *fleet.Keeper, w keeper.Waiting, way int, words string) (string, error) {
 	ways := waysOf(w)
 	if way < 0 || way >= len(ways) {
 		return "", fault.Errorf(fault.Usage, "there is no such way to decide it")
@@ -370,11 +357,11 @@ func decideWaiting(ctx context.Context, c *keeper.Client, w keeper.Waiting, way 
 	if w.Kind == keeper.WaitingQuestion {
 		question := strings.TrimPrefix(w.ID, w.Kind+":"+w.Agent+":")
 		var answered keeper.Answered
-		err := c.Call(ctx, keeper.MethodAnswer, keeper.Answer{Agent: w.Agent, Question: question, Option: strconv.Itoa(way + 1), By: dashboardUser()}, &answered)
+		err := k.Call(ctx, keeper.MethodAnswer, keeper.Answer{Agent: w.Agent, Question: question, Option: strconv.Itoa(way + 1), By: dashboardUser()}, &answered)
 		return "answered: " + ways[way].Name, err
 	}
 	var decided keeper.Decided
-	err := c.Call(ctx, keeper.MethodDecide, keeper.Decision{ID: w.Approval.ID, Agent: w.Agent, Option: ways[way].Name, Text: words, By: dashboardUser()}, &decided)
+	err := k.Call(ctx, keeper.MethodDecide, keeper.Decision{ID: w.Approval.ID, Agent: w.Agent, Option: ways[way].Name, Text: words, By: dashboardUser()}, &decided)
 	return "it is " + decided.State, err
 }
 

@@ -234,7 +234,7 @@ func (u *ui) drawFooter() string {
 	if u.problem != "" {
 		left = " " + bad.Render(plain(u.problem))
 	} else if w := u.waitingHere(); w != nil {
-		left = " " + warn.Render("! "+w.text(u.now()))
+		left = " " + warn.Render("! "+waitText(w, u.now()))
 	} else if s := u.session; s != nil && u.past == nil && s.Attention.State == attention.Asking {
 		left = " " + warn.Render("! asks: "+plain(s.Attention.What))
 	} else if f := u.frame(); f != nil && len(f.Missing) > 0 {

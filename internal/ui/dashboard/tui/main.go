@@ -8,7 +8,6 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -18,12 +17,11 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/base/build"
 	"den/internal/base/environment"
 	"den/internal/base/fault"
-	"den/internal/keeper"
 	"den/internal/session/home"
 	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/fleet"
 	"den/internal/ui/dashboard/nights"
 
 	tea "charm.land/bubbletea/v2"
@@ -44,7 +42,7 @@ type Options struct {
 	Decide func(ctx context.Context, id string, way int, words string) (string, error)
 	// Agents asks for the workspace's agents: nil without an error where there
 	// is no workspace. Or nil: none are shown.
-	Agents func(context.Context) (*Workspace, error)
+	Agents func(context.Context) (*fleet.Workspace, error)
 	// Nights asks for the agents that sleep and wake, or is nil: none are shown.
 	Nights func(context.Context) ([]Night, error)
 }
@@ -102,11 +100,17 @@ func show(args, environ []string, stdout, stderr io.Writer) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	var k *fleet.Keeper
+	if config := getenv("DEN_WORKSPACE"); config != "" { // 'den dashboard' has named it
+		if k, err = fleet.At(config); err != nil {
+			return err
+		}
+	}
 	model := dashboard.New(dashboard.Options{Home: h, Registry: home.NewRegistry(getenv)})
 	defer model.Close()
 	return Run(ctx, Options{
 		Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref, Self: getenv("DEN_SESSION_ID"),
-		Agents: agentsOf(getenv("DEN_WORKSPACE")), Nights: nightsOf(getenv), Decide: decideFor(getenv("DEN_WORKSPACE"), model),
+		Agents: agentsOf(k), Nights: nightsOf(getenv), Decide: decideFor(k, model),
 	})
 }
 
@@ -144,55 +148,16 @@ func nightsOf(getenv func(string) string) func(context.Context) ([]Night, error)
 	}
 }
 
-// agentsOf asks the keeper of a workspace, which 'den dashboard' has named, for
-// its agents. Without one it is nil.
-func agentsOf(config string) func(context.Context) (*Workspace, error) {
-	if config == "" {
+// agentsOf asks the keeper of a workspace for its agents. Without one it is nil.
+func agentsOf(k *fleet.Keeper) func(context.Context) (*fleet.Workspace, error) {
+	if k == nil {
 		return nil
 	}
-	return func(ctx context.Context) (*Workspace, error) {
-		var ps keeper.Ps
-		place, err := keeper.At(config)
+	return func(ctx context.Context) (*fleet.Workspace, error) {
+		w, err := k.Now(ctx)
 		if err != nil {
 			return nil, err
 		}
-		c, err := place.Dial(ctx, build.Version)
-		if err != nil {
-			return nil, err
-		}
-		defer c.Close() // Best effort: it was read, or not.
-		if err := c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &ps); err != nil {
-			return nil, err
-		}
-		attention, err := c.Attention(ctx)
-		if err != nil {
-			return nil, err
-		}
-		w := &Workspace{Name: ps.Workspace, Problem: ps.Problem}
-		for _, a := range ps.Agents {
-			shown := Agent{
-				Name: a.Name, Session: cmp.Or(a.DenSession, a.Session), Wanted: a.Wanted, Actual: a.Actual, Why: a.Why, Restarts: a.Restarts, Since: a.Since, Approval: a.Approval,
-			}
-			if t := a.Worktree; t != nil {
-				shown.Tree = &Tree{Branch: t.Branch, Ahead: t.Ahead, Dirty: t.Dirty(), Problem: t.Problem}
-			}
-			w.Agents = append(w.Agents, shown)
-		}
-		if attention != nil {
-			w.Waiting = waitingForTUI(attention.Waiting)
-		}
-		return w, nil
+		return &w, nil
 	}
-}
-
-func waitingForTUI(all []keeper.Waiting) []Waiting {
-	var out []Waiting
-	for _, w := range all {
-		x := Waiting{ID: w.ID, Agent: w.Agent, Session: w.Session, What: w.What, Text: requestText(w), Since: w.Since, Ways: waysOf(w)}
-		if len(w.Actions) > 0 {
-			x.Command = w.Actions[0].Command
-		}
-		out = append(out, x)
-	}
-	return out
 }

@@ -3,13 +3,13 @@ package tui
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"den/internal/ticks/instance"
 	"den/internal/ticks/plan"
+	"den/internal/ui/dashboard/fleet"
 	"den/internal/ui/dashboard/nights"
 
 	tea "charm.land/bubbletea/v2"
@@ -32,27 +32,7 @@ type nightsMsg struct {
 // askNights tells of the agents that sleep and wake whenever something has
 // changed, until ctx ends.
 func (p *pump) askNights(ctx context.Context, ask func(context.Context) ([]Night, error), send func(tea.Msg)) {
-	tick := time.NewTicker(askEvery)
-	defer tick.Stop()
-	var told nightsMsg
-	for first := true; ; first = false {
-		limited, cancel := context.WithTimeout(ctx, askLimit)
-		all, err := ask(limited)
-		cancel()
-		if ctx.Err() != nil {
-			return
-		}
-		now := nightsMsg{all, err}
-		if first || (now.err == nil) != (told.err == nil) || now.err != nil && now.err.Error() != told.err.Error() || !reflect.DeepEqual(now.all, told.all) {
-			told = now
-			send(now)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+	fleet.Poll(ctx, fleet.Every, nil, soon(ask), func(all []Night, err error) { send(nightsMsg{all, err}) })
 }
 
 // sleepers is the table of the agents that sleep and wake, and of the ticks of

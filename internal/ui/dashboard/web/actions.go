@@ -114,11 +114,11 @@ func act[T deed](a *actions, do func(ctx context.Context, req T, processes []int
 			})
 			a.hub.refresh() // whatever happened, the page shows what is true
 		}
-		writeActed(w, answer, err)
+		writeActed(w, r, answer, err)
 	}
 }
 
-func writeActed(w http.ResponseWriter, answer any, err error) {
+func writeActed(w http.ResponseWriter, r *http.Request, answer any, err error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -126,7 +126,7 @@ func writeActed(w http.ResponseWriter, answer any, err error) {
 	case fault.KindOf(err) == fault.Busy: // somebody was faster, or it expired
 		writeRefusal(w, http.StatusConflict, err)
 	case err != nil:
-		writeError(w, err)
+		writeError(w, r, err)
 	default:
 		writeJSON(w, http.StatusOK, answer)
 	}
@@ -168,19 +168,6 @@ func ownProcesses(conn net.Conn) ([]int, error) {
 	return processes, err
 }
 
-// askKeeper makes one call to the workspace's keeper.
-func (a *actions) askKeeper(ctx context.Context, method string, params, result any) error {
-	if a.hub.place == nil {
-		return fault.Errorf(fault.NotFound, "there is no workspace here")
-	}
-	c, err := a.hub.place.Dial(ctx, a.hub.version)
-	if err != nil {
-		return err
-	}
-	defer c.Close() // Best effort: it was answered.
-	return c.Call(ctx, method, params, result)
-}
-
 // decision approves, denies or answers what an agent asks its harness for.
 type decision struct {
 	Agent  string `json:"agent"`
@@ -207,7 +194,7 @@ func (d decision) entry() AuditEntry {
 // knows which are an agent's.
 func (a *actions) decide(ctx context.Context, d decision, processes []int) (any, error) {
 	var decided keeper.Decided
-	err := a.askKeeper(ctx, keeper.MethodDecide, keeper.Decision{
+	err := a.hub.keeper.Call(ctx, keeper.MethodDecide, keeper.Decision{
 		ID: d.ID, Agent: d.Agent, Option: d.Option, Text: d.Text, Always: d.Always, By: a.by, Why: d.Why, For: processes,
 	}, &decided)
 	return decided, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/process/pty"
@@ -42,7 +43,7 @@ func (c choice) entry() AuditEntry {
 
 func (a *actions) answer(ctx context.Context, c choice, processes []int) (any, error) {
 	var answered keeper.Answered
-	err := a.askKeeper(ctx, keeper.MethodAnswer, keeper.Answer{Agent: c.Agent, Question: c.Question, Option: strconv.Itoa(c.Option), By: a.by, For: processes}, &answered)
+	err := a.hub.keeper.Call(ctx, keeper.MethodAnswer, keeper.Answer{Agent: c.Agent, Question: c.Question, Option: strconv.Itoa(c.Option), By: a.by, For: processes}, &answered)
 	return answered, err
 }
 
@@ -67,7 +68,7 @@ func (m words) entry() AuditEntry {
 // message queues a message: it is delivered when the agent can take it.
 func (a *actions) message(ctx context.Context, m words, processes []int) (any, error) {
 	var nudged keeper.Nudged
-	err := a.askKeeper(ctx, keeper.MethodNudge, keeper.Agent{Name: m.Agent, Text: m.Text, NudgeID: m.ID, By: a.by, For: processes}, &nudged)
+	err := a.hub.keeper.Call(ctx, keeper.MethodNudge, keeper.Agent{Name: m.Agent, Text: m.Text, NudgeID: m.ID, By: a.by, For: processes}, &nudged)
 	return nudged, err
 }
 
@@ -91,7 +92,7 @@ func (o order) entry() AuditEntry {
 
 func (a *actions) order(ctx context.Context, o order, processes []int) (any, error) {
 	var ps keeper.Ps
-	err := a.askKeeper(ctx, keeper.MethodOrder, keeper.Agent{Name: o.Agent, Order: o.Order, By: a.by, For: processes}, &ps)
+	err := a.hub.keeper.Call(ctx, keeper.MethodOrder, keeper.Agent{Name: o.Agent, Order: o.Order, By: a.by, For: processes}, &ps)
 	return struct{}{}, err
 }
 
@@ -173,20 +174,18 @@ func (a *actions) vouched(ctx context.Context, id, action string, processes []in
 		return nil, err
 	}
 	var acted keeper.Acted
-	err = a.askKeeper(ctx, keeper.MethodAct, keeper.Act{Session: found.Name, Action: action, By: a.by, For: processes}, &acted)
-	switch kind := fault.KindOf(err); {
-	case kind == fault.NotFound || kind == fault.NotRunning || kind == fault.Unreachable:
+	err = a.hub.keeper.Call(ctx, keeper.MethodAct, keeper.Act{Session: found.Name, Action: action, By: a.by, For: processes}, &acted)
+	vouches := err == nil && acted.Agent != ""
+	if kind := fault.KindOf(err); kind == fault.NotFound || kind == fault.NotRunning || kind == fault.Unreachable {
 		err = notMarked(processes)
-	case err == nil && acted.Agent != "":
-		return session.In(found.Dir, session.Options{Version: a.hub.version}), nil
 	}
-	if err == nil && isAgents(found) {
+	if err == nil && !vouches && isAgents(found) {
 		err = fault.Hintf(fault.Errorf(fault.Denied, "'%s' is the session of an agent that the keeper of this page does not know", found.Name), "use the dashboard of its workspace, and see that 'den up' runs there")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return session.In(found.Dir, session.Options{Version: a.hub.version}), nil
+	return session.In(found.Dir, session.Options{Version: build.Version}), nil
 }
 
 // notMarked refuses processes that say that they are an agent's, where no keeper

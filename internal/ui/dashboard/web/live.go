@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/poll"
 	"den/internal/ui/dashboard"
 
 	"github.com/coder/websocket"
@@ -212,27 +213,13 @@ func (p *page) lookLocked() {
 
 // send writes a message and limits the rate of the next.
 func (p *page) send(ctx context.Context, m *told) error {
-	raw, err := json.Marshal(m)
-	if err != nil {
-		panic("web: a message is no JSON: " + err.Error())
-	}
 	limited, cancel := context.WithTimeout(ctx, writeLimit)
 	defer cancel()
-	if err := p.conn.Write(limited, websocket.MessageText, raw); err != nil {
+	if err := p.conn.Write(limited, websocket.MessageText, encode(m)); err != nil {
 		return err
 	}
-	pause(ctx, messageGap)
+	_ = poll.Pause(ctx, messageGap) // who awaits the next message sees that ctx has ended
 	return nil
-}
-
-// pause returns after d, or when ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
 
 // thumbGap is the time between two frames of a thumbnail.

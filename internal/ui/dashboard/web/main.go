@@ -13,12 +13,11 @@ import (
 	"strconv"
 	"syscall"
 
-	"den/internal/base/build"
 	"den/internal/base/environment"
 	"den/internal/base/fault"
-	"den/internal/keeper"
 	"den/internal/session/home"
 	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/fleet"
 	"den/internal/ui/dashboard/nights"
 )
 
@@ -75,7 +74,7 @@ func run(ctx context.Context, o options, environ []string, stdout, stderr io.Wri
 	if err != nil {
 		return err
 	}
-	place, err := keeper.At(o.file)
+	place, err := fleet.At(o.file)
 	if err != nil {
 		return err
 	}
@@ -85,7 +84,7 @@ func run(ctx context.Context, o options, environ []string, stdout, stderr io.Wri
 	}
 	m := dashboard.New(dashboard.Options{Home: root, Registry: home.NewRegistry(getenv)})
 	defer m.Close()
-	s, err := Listen(ctx, Options{Model: m, Nights: agents, Workspace: &place, Version: build.Version, AllowActions: o.act, Audit: root.PageActions(), User: userName(), Addr: o.addr, Words: stderr})
+	s, err := Listen(ctx, Options{Model: m, Nights: agents, Workspace: place, AllowActions: o.act, Audit: root.PageActions(), User: userName(), Addr: o.addr, Words: stderr})
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/ui/dashboard/fleet"
 	"den/internal/ui/dashboard/nights"
 )
-
-// lookEvery is between two looks at the agents that sleep and wake.
-const lookEvery = 2 * time.Second
 
 // firstPage is how many ticks a page gets that does not say how many it wants.
 const firstPage = 200
@@ -29,36 +27,16 @@ func (h *hub) watchNights(ctx context.Context) {
 	if h.nights == nil {
 		return
 	}
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	var shown string
-	for {
-		if raw := h.lookAtNights(ctx); string(raw) != shown && ctx.Err() == nil {
-			shown = string(raw)
-			h.mu.Lock()
-			h.kernels = raw
-			h.changedLocked()
-			h.mu.Unlock()
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+	fleet.Poll(ctx, fleet.Every, nil, h.lookAtNights, func(raw json.RawMessage, _ error) { h.show(&h.kernels, raw) })
 }
 
 // lookAtNights is nil where there are no instances.
-func (h *hub) lookAtNights(ctx context.Context) json.RawMessage {
+func (h *hub) lookAtNights(ctx context.Context) (json.RawMessage, error) {
 	agents, problem := h.nights.Agents(ctx, time.Now())
 	if len(agents) == 0 && problem == "" {
-		return nil
+		return nil, nil
 	}
-	raw, err := json.Marshal(kernels{Agents: append([]nights.Agent{}, agents...), Problem: problem})
-	if err != nil {
-		panic("web: agents that sleep and wake are no JSON: " + err.Error())
-	}
-	return raw
+	return encode(kernels{Agents: append([]nights.Agent{}, agents...), Problem: problem}), nil
 }
 
 func (s *Server) routeNights(mux *http.ServeMux) {
@@ -66,82 +44,53 @@ func (s *Server) routeNights(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/kernel/{name}/ticks", answered(s.ticks))
 	mux.HandleFunc(one, answered(s.tick))
 	mux.HandleFunc(one+"/transcript", answered(s.transcript))
-	for what, answer := range s.playing() {
-		mux.HandleFunc(one+"/terminals/{terminal}/"+what, s.ofTerminal(answer))
-	}
+	s.routePlaying(mux, one+"/terminals/{terminal}/", s.ofTerminal)
 }
 
 // ticks answers with a page of ticks, the newest first: n of them, before a
 // number.
-func (s *Server) ticks(w http.ResponseWriter, r *http.Request) error {
-	q := r.URL.Query()
-	before, n := uint64(0), uint64(firstPage)
-	var err error
-	if q.Has("before") {
-		if before, err = number(q, "before", math.MaxInt32); err != nil {
-			return err
-		}
-	}
-	if q.Has("n") {
-		if n, err = number(q, "n", math.MaxInt32); err != nil {
-			return err
-		}
-	}
-	page, err := s.nights.Ticks(r.PathValue("name"), int(before), int(n))
+func (s *Server) ticks(r *http.Request) (any, error) {
+	before, err := number(r, "before", 0, math.MaxInt32)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, page)
-	return nil
+	n, err := number(r, "n", firstPage, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	return s.nights.Ticks(r.PathValue("name"), int(before), int(n))
 }
 
 // tick answers with what belongs to one tick.
-func (s *Server) tick(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) tick(r *http.Request) (any, error) {
 	n, err := tickOf(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t, err := s.nights.Tick(r.PathValue("name"), n)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, t)
-	return nil
+	return s.nights.Tick(r.PathValue("name"), n)
 }
 
 // transcript answers with a part of a tick's transcript, from an entry on.
-func (s *Server) transcript(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) transcript(r *http.Request) (any, error) {
 	n, err := tickOf(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	from := uint64(0)
-	if q := r.URL.Query(); q.Has("from") {
-		if from, err = number(q, "from", math.MaxInt32); err != nil {
-			return err
-		}
-	}
-	part, err := s.nights.Transcript(r.PathValue("name"), n, int(from))
+	from, err := number(r, "from", 0, math.MaxInt32)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, part)
-	return nil
+	return s.nights.Transcript(r.PathValue("name"), n, int(from))
 }
 
-// ofTerminal wraps a handler for one terminal of a tick.
-func (s *Server) ofTerminal(answer func(http.ResponseWriter, *http.Request, playable) error) http.HandlerFunc {
-	return answered(func(w http.ResponseWriter, r *http.Request) error {
-		n, err := tickOf(r)
-		if err != nil {
-			return err
-		}
-		rec, title, err := s.nights.Terminal(r.PathValue("name"), n, r.PathValue("terminal"))
-		if err != nil {
-			return err
-		}
-		return answer(w, r, playable{rec, title})
-	})
+// ofTerminal finds one terminal of a tick.
+func (s *Server) ofTerminal(r *http.Request) (playable, error) {
+	n, err := tickOf(r)
+	if err != nil {
+		return playable{}, err
+	}
+	rec, title, err := s.nights.Terminal(r.PathValue("name"), n, r.PathValue("terminal"))
+	return playable{rec, title}, err
 }
 
 func tickOf(r *http.Request) (int, error) {

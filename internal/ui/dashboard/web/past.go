@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"time"
@@ -24,30 +23,47 @@ type playable struct {
 	Name string // for downloads
 }
 
-// playing are the answers for what is played, by the end of their address.
-func (s *Server) playing() map[string]func(http.ResponseWriter, *http.Request, playable) error {
-	return map[string]func(http.ResponseWriter, *http.Request, playable) error{
-		"timeline": s.timeline, "at": s.at, "step": s.step, "screenshot": s.screenshot, "recording": s.recording, "search": s.search,
+// routePlaying serves what is played, which is found by a request.
+func (s *Server) routePlaying(mux *http.ServeMux, at string, find func(*http.Request) (playable, error)) {
+	for what, answer := range map[string]func(*http.Request, playable) (any, error){
+		"timeline": s.timeline, "at": s.at, "step": s.step, "search": s.search,
+	} {
+		mux.HandleFunc(at+what, answered(func(r *http.Request) (any, error) {
+			found, err := find(r)
+			if err != nil {
+				return nil, err
+			}
+			return answer(r, found)
+		}))
+	}
+	for what, answer := range map[string]func(http.ResponseWriter, *http.Request, playable) error{"screenshot": s.screenshot, "recording": s.recording} {
+		mux.HandleFunc(at+what, func(w http.ResponseWriter, r *http.Request) {
+			found, err := find(r)
+			if err == nil {
+				err = answer(w, r, found)
+			}
+			writeError(w, r, err)
+		})
 	}
 }
 
-// of wraps a handler for one session.
-func (s *Server) of(answer func(http.ResponseWriter, *http.Request, playable) error) http.HandlerFunc {
-	return answered(func(w http.ResponseWriter, r *http.Request) error {
-		found, err := s.hub.find(r.PathValue("id"))
-		if err != nil {
-			return err
-		}
-		return answer(w, r, playable{dashboard.Of(found.Dir), found.Name})
-	})
+// ofSession finds a session.
+func (s *Server) ofSession(r *http.Request) (playable, error) {
+	found, err := s.hub.find(r.PathValue("id"))
+	if err != nil {
+		return playable{}, err
+	}
+	return playable{dashboard.Of(found.Dir), found.Name}, nil
 }
 
-// answered maps a handler's errors to responses.
-func answered(answer func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+// answered sends what a handler returns.
+func answered(answer func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := answer(w, r); err != nil && r.Context().Err() == nil {
-			writeError(w, err)
+		v, err := answer(r)
+		if err == nil {
+			writeJSON(w, http.StatusOK, v)
 		}
+		writeError(w, r, err)
 	}
 }
 
@@ -63,7 +79,11 @@ var statuses = map[fault.Kind]int{
 	fault.Unreachable: http.StatusServiceUnavailable,
 }
 
-func writeError(w http.ResponseWriter, err error) {
+// writeError sends an error, or nothing for nil.
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	if err == nil || r.Context().Err() != nil {
+		return
+	}
 	status, ok := statuses[fault.KindOf(err)]
 	if !ok {
 		status = http.StatusInternalServerError
@@ -85,36 +105,29 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v) // Best effort: a browser that went away needs none.
 }
 
-func (s *Server) timeline(w http.ResponseWriter, r *http.Request, found playable) error {
-	t, err := s.model.Timeline(r.Context(), found.Recording)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, t)
-	return nil
+func (s *Server) timeline(r *http.Request, found playable) (any, error) {
+	return s.model.Timeline(r.Context(), found.Recording)
 }
 
 // at answers with the screen after an event (seq) or at a time (t, in
 // nanoseconds since the start).
-func (s *Server) at(w http.ResponseWriter, r *http.Request, found playable) error {
+func (s *Server) at(r *http.Request, found playable) (any, error) {
 	f, err := s.frame(r, found)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, newPaint(nil, f))
-	return nil
+	return newPaint(nil, f), nil
 }
 
 func (s *Server) frame(r *http.Request, found playable) (*dashboard.Frame, error) {
-	q := r.URL.Query()
-	if q.Has("t") {
-		t, err := number(q, "t", math.MaxInt64)
+	if r.URL.Query().Has("t") {
+		t, err := number(r, "t", 0, math.MaxInt64)
 		if err != nil {
 			return nil, err
 		}
 		return s.model.AtTime(r.Context(), found.Recording, time.Duration(t))
 	}
-	seq, err := number(q, "seq", math.MaxUint64)
+	seq, err := number(r, "seq", math.MaxUint64, math.MaxUint64)
 	if err != nil {
 		return nil, err
 	}
@@ -123,52 +136,45 @@ func (s *Server) frame(r *http.Request, found playable) (*dashboard.Frame, error
 
 // step answers with the screen that comes next after a position, or, with a
 // negative dir, before it.
-func (s *Server) step(w http.ResponseWriter, r *http.Request, found playable) error {
-	q := r.URL.Query()
-	seq, err := number(q, "seq", math.MaxUint64)
+func (s *Server) step(r *http.Request, found playable) (any, error) {
+	seq, err := number(r, "seq", math.MaxUint64, math.MaxUint64)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t, err := number(q, "t", math.MaxInt64)
+	t, err := number(r, "t", math.MaxInt64, math.MaxInt64)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	direction := 1
-	if q.Get("dir") == "-1" {
+	if r.URL.Query().Get("dir") == "-1" {
 		direction = -1
 	}
 	to, err := s.model.Step(r.Context(), found.Recording, eventlog.Position{Seq: seq, Elapsed: time.Duration(t)}, direction)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f, err := s.model.AtSeq(r.Context(), found.Recording, to.Seq)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, newPaint(nil, f))
-	return nil
+	return newPaint(nil, f), nil
 }
 
 // search answers with the moments at which a line with the words (q) came to be
 // shown, in the last stretch of the log that begins before an event (before).
-func (s *Server) search(w http.ResponseWriter, r *http.Request, found playable) error {
-	q := r.URL.Query()
-	before, err := number(q, "before", math.MaxUint64)
+func (s *Server) search(r *http.Request, found playable) (any, error) {
+	before, err := number(r, "before", math.MaxUint64, math.MaxUint64)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	hits, err := s.model.Search(r.Context(), found.Recording, q.Get("q"), before)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, hits)
-	return nil
+	return s.model.Search(r.Context(), found.Recording, r.URL.Query().Get("q"), before)
 }
 
-// number parses a parameter; if it is missing the result is largest.
-func number(q url.Values, name string, largest uint64) (uint64, error) {
+// number parses a parameter, which may be missing.
+func number(r *http.Request, name string, missing, largest uint64) (uint64, error) {
+	q := r.URL.Query()
 	if !q.Has(name) {
-		return largest, nil
+		return missing, nil
 	}
 	n, err := strconv.ParseUint(q.Get(name), 10, 64)
 	if err != nil || n > largest {
@@ -248,8 +254,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request, found playabl
 }
 
 func filmOptions(r *http.Request, found playable) (film.Options, error) {
-	q := r.URL.Query()
-	o := film.Options{Format: film.Format(q.Get("format")), Title: found.Name, Render: render.Options{Cursor: render.CursorAsSet}}
+	o := film.Options{Format: film.Format(r.URL.Query().Get("format")), Title: found.Name, Render: render.Options{Cursor: render.CursorAsSet}}
 	if o.Format == "" {
 		o.Format = film.Cast
 	}
@@ -259,16 +264,11 @@ func filmOptions(r *http.Request, found playable) (film.Options, error) {
 	if o.Format != film.Cast && o.Format != film.Text {
 		o.IdleLimit = 2 * time.Second // nobody watches a picture that stands still
 	}
-	from, err := number(q, "from", math.MaxInt64)
-	if err == nil && q.Has("from") {
-		o.From = time.Duration(from)
-	}
+	from, err := number(r, "from", 0, math.MaxInt64)
 	if err != nil {
 		return o, err
 	}
-	to, err := number(q, "to", math.MaxInt64)
-	if err == nil && q.Has("to") {
-		o.To = time.Duration(to)
-	}
+	to, err := number(r, "to", 0, math.MaxInt64)
+	o.From, o.To = time.Duration(from), time.Duration(to)
 	return o, err
 }

@@ -15,8 +15,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/httpguard"
-	"den/internal/keeper"
 	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/fleet"
 	"den/internal/ui/dashboard/nights"
 )
 
@@ -28,11 +28,10 @@ const (
 // Options is what a server is made with.
 type Options struct {
 	Model *dashboard.Model
-	// Workspace is where the agents' keeper is, or nil: no agents are shown.
-	Workspace *keeper.StateDir
+	// Workspace is the agents' keeper, or nil: no agents are shown.
+	Workspace *fleet.Keeper
 	// Nights has the agents that sleep and wake, or nil: none are shown.
-	Nights  *nights.Model
-	Version string
+	Nights *nights.Model
 	// AllowActions lets pages act: decide, answer, send messages, take over
 	// terminals, stop. The server must then listen on a loopback address.
 	AllowActions bool
@@ -165,13 +164,11 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /assets/styles.css", serveJoined(types[".css"], pageStyles))
 	mux.HandleFunc("GET /assets/fonts/{name}", serveFont)
 	mux.HandleFunc("GET "+livePath, s.live)
-	for what, answer := range s.playing() {
-		mux.HandleFunc("GET /api/sessions/{id}/"+what, s.of(answer))
-	}
+	s.routePlaying(mux, "GET /api/sessions/{id}/", s.ofSession)
 	if s.nights != nil {
 		s.routeNights(mux)
 	}
-	if s.hub.place != nil {
+	if s.hub.keeper != nil {
 		s.routeChannels(mux)
 		mux.HandleFunc("GET /api/turns", answered(s.turns))
 	}

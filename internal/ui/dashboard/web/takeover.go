@@ -191,11 +191,7 @@ func listenTyped(ctx context.Context, conn *websocket.Conn, each func(wire.Input
 
 // say tells the page. Best effort: one that has gone needs nothing.
 func say(ctx context.Context, conn *websocket.Conn, s takenState) {
-	raw, err := json.Marshal(s)
-	if err != nil {
-		panic("web: a state is no JSON: " + err.Error())
-	}
 	ctx, cancel := context.WithTimeout(ctx, writeLimit)
 	defer cancel()
-	conn.Write(ctx, websocket.MessageText, raw)
+	conn.Write(ctx, websocket.MessageText, encode(s))
 }

@@ -58,22 +58,22 @@ func (s *Server) routeChannels(mux *http.ServeMux) {
 // chatLog returns where the log is, and its state. same says that the page has
 // seen that.
 func (s *Server) chatLog(r *http.Request) (dir, state string, same bool, err error) {
-	dir = s.hub.place.ChatHistory()
+	dir = s.hub.keeper.ChatHistory()
 	state, err = history.State(dir)
 	return dir, state, state != "" && state == r.URL.Query().Get("state"), err
 }
 
 // channels answers with the channels of the newest messages, the last used first.
-func (s *Server) channels(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) channels(r *http.Request) (any, error) {
 	dir, state, same, err := s.chatLog(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := channelList{Channels: []channel{}, State: state}
 	if !same {
 		page, err := history.Read(dir, 0, channelsRead, isChannelTalk)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		last := map[string]history.Record{}
 		for _, record := range page.Records {
@@ -84,37 +84,32 @@ func (s *Server) channels(w http.ResponseWriter, r *http.Request) error {
 		}
 		slices.SortFunc(out.Channels, func(a, b channel) int { return cmp.Compare(b.Last.ID, a.Last.ID) })
 	}
-	writeJSON(w, http.StatusOK, out)
-	return nil
+	return out, nil
 }
 
 // channel answers with messages of one channel: the newest, or those before one.
-func (s *Server) channel(w http.ResponseWriter, r *http.Request) error {
-	before, err := number(r.URL.Query(), "before", math.MaxInt64)
+func (s *Server) channel(r *http.Request) (any, error) {
+	before, err := number(r, "before", 0, math.MaxInt64)
 	if err != nil {
-		return err
-	}
-	if before == math.MaxInt64 {
-		before = 0
+		return nil, err
 	}
 	dir, state, same, err := s.chatLog(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := channelPart{Messages: []message{}, State: state}
 	if before > 0 || !same {
 		name := r.PathValue("name")
 		page, err := history.Read(dir, before, channelPage, func(x history.Record) bool { return isChannelTalk(x) && x.Conversation == name })
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, record := range page.Records {
 			out.Messages = append(out.Messages, newMessage(record))
 		}
 		out.Next, out.More = page.Next, page.More
 	}
-	writeJSON(w, http.StatusOK, out)
-	return nil
+	return out, nil
 }
 
 // isChannelTalk reports whether a record is what somebody said in a channel.
@@ -157,7 +152,7 @@ func (h *hub) keepMinds(agents []keeper.AgentStatus) {
 	defer h.mu.Unlock()
 	for _, a := range agents {
 		if a.Mind != "" {
-			h.minds[a.Name] = h.place.Mind(a.Mind)
+			h.minds[a.Name] = h.keeper.Mind(a.Mind)
 		}
 	}
 }
@@ -176,34 +171,28 @@ func (h *hub) mind(agent string) (string, error) {
 
 // turns answers with the newest entries of a conversation, or with those before
 // or after one.
-func (s *Server) turns(w http.ResponseWriter, r *http.Request) error {
-	q := r.URL.Query()
-	before, err := number(q, "before", math.MaxInt64)
+func (s *Server) turns(r *http.Request) (any, error) {
+	before, err := number(r, "before", 0, math.MaxInt64)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if before == math.MaxInt64 {
-		before = 0
+	after, err := number(r, "after", 0, math.MaxInt64)
+	if err != nil {
+		return nil, err
 	}
-	var after uint64
-	if q.Has("after") {
-		if after, err = number(q, "after", math.MaxInt64); err != nil {
-			return err
-		}
-	}
+	q := r.URL.Query()
 	dir, err := s.hub.mind(q.Get("agent"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := turnsPart{Page: turns.Page{Entries: []turns.Entry{}}}
 	if out.State, err = turns.State(dir); err != nil {
-		return err
+		return nil, err
 	}
 	if before > 0 || out.State == "" || out.State != q.Get("state") {
 		if out.Page, err = turns.Read(dir, after, before, turnsPage); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	writeJSON(w, http.StatusOK, out)
-	return nil
+	return out, nil
 }
