@@ -14,110 +14,78 @@ import (
 	"den/internal/session/wire"
 )
 
-func run(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {
-	a, err := decode[runArguments](call.Arguments)
-	if err == nil {
-		err = a.check()
-	}
-	w, err := waiting(a.timed, call, err)
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	return ran(c.Run(ctx, a.Session, a.Code, w))
-}
-
-func answer(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {
-	a, err := decode[answerArguments](call.Arguments)
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	in, err := a.input()
-	w, err := waiting(a.timed, call, err)
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	return ran(c.Answer(ctx, a.Session, in, w))
-}
-
-// waiting is how long a call waits, unless something else is wrong with it.
-func waiting(t timed, call mcpserver.Call, err error) (terminals.Waiting, error) {
-	if err != nil {
-		return terminals.Waiting{}, err
-	}
-	limit, err := t.limit()
-	return terminals.Waiting{Timeout: limit, Report: call.Report}, err
-}
-
-func ran(r terminals.Result, err error) (mcpserver.Answer, error) {
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	return mcpserver.Answer{Text: describeResult(r), Value: r}, nil
-}
-
-func open(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {
-	a, err := decode[openArguments](call.Arguments)
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	o, err := c.Open(ctx, terminals.Open(a))
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	return mcpserver.Answer{Text: fmt.Sprintf("session %s runs %s", o.Session, strings.Join(o.Command, " ")), Value: o}, nil
-}
-
-func typeText(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {
-	a, err := decode[typeArguments](call.Arguments)
-	if err == nil && a.Text == nil {
-		err = fault.Errorf(fault.Usage, "text is missing")
-	}
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	return typed(c.Type(ctx, a.Session, wire.Input{Text: a.Text, Enter: a.Enter}))
-}
-
-func pressKeys(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {
-	a, err := decode[keysArguments](call.Arguments)
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	in, err := a.Keys.input()
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	return typed(c.Type(ctx, a.Session, in))
-}
-
-func typed(t terminals.Typed, err error) (mcpserver.Answer, error) {
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	return mcpserver.Answer{Text: fmt.Sprintf("sent; seq %d", t.Seq), Value: t}, nil
-}
-
-func wait(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {
-	a, err := decode[waitArguments](call.Arguments)
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	conditions, err := a.conditions()
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	if conditions == nil {
-		w, err := waiting(a.timed, call, nil)
+// on makes a tool of a function: A are its arguments, and V is its answer, which
+// text tells a model.
+func on[A, V any](do func(ctx context.Context, c *terminals.Client, a A, report func(string)) (V, error), text func(V) string) func(context.Context, *terminals.Client, mcpserver.Call) (mcpserver.Answer, error) {
+	return func(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {
+		a, err := decode[A](call.Arguments)
 		if err != nil {
 			return mcpserver.Answer{}, err
 		}
-		return ran(c.Await(ctx, a.Session, w))
+		v, err := do(ctx, c, a, call.Report)
+		if err != nil {
+			return mcpserver.Answer{}, err
+		}
+		return mcpserver.Answer{Text: text(v), Value: v}, nil
 	}
-	r, err := c.Wait(ctx, a.Session, *conditions, call.Report)
+}
+
+func run(ctx context.Context, c *terminals.Client, a runArguments, report func(string)) (r terminals.Result, err error) {
+	if strings.TrimSpace(a.Code) == "" {
+		return r, fault.Errorf(fault.Usage, "code is missing")
+	}
+	w, err := a.waiting(report)
 	if err != nil {
-		return mcpserver.Answer{}, err
+		return r, err
 	}
-	return mcpserver.Answer{Text: describeWait(r), Value: r}, nil
+	return c.Run(ctx, a.Session, a.Code, w)
+}
+
+func answer(ctx context.Context, c *terminals.Client, a answerArguments, report func(string)) (r terminals.Result, err error) {
+	in, err := a.input()
+	if err != nil {
+		return r, err
+	}
+	w, err := a.waiting(report)
+	if err != nil {
+		return r, err
+	}
+	return c.Answer(ctx, a.Session, in, w)
+}
+
+func open(ctx context.Context, c *terminals.Client, a openArguments, _ func(string)) (terminals.Opened, error) {
+	return c.Open(ctx, terminals.Open(a))
+}
+
+func typeText(ctx context.Context, c *terminals.Client, a typeArguments, _ func(string)) (t terminals.Typed, err error) {
+	if a.Text == nil {
+		return t, fault.Errorf(fault.Usage, "text is missing")
+	}
+	return c.Type(ctx, a.Session, wire.Input{Text: a.Text, Enter: a.Enter})
+}
+
+func pressKeys(ctx context.Context, c *terminals.Client, a keysArguments, _ func(string)) (t terminals.Typed, err error) {
+	in, err := a.Keys.input()
+	if err != nil {
+		return t, err
+	}
+	return c.Type(ctx, a.Session, in)
+}
+
+// wait returns a [terminals.Waited], or the [terminals.Result] of running code.
+func wait(ctx context.Context, c *terminals.Client, a waitArguments, report func(string)) (any, error) {
+	conditions, err := a.conditions()
+	if err != nil {
+		return nil, err
+	}
+	if conditions != nil {
+		return c.Wait(ctx, a.Session, *conditions, report)
+	}
+	w, err := a.waiting(report)
+	if err != nil {
+		return nil, err
+	}
+	return c.Await(ctx, a.Session, w)
 }
 
 // screenValue is a screen for programs.
@@ -150,12 +118,8 @@ func screenOf(s terminals.Shot) screenValue {
 	}
 }
 
-// look decodes the arguments of a tool that shows a screen, and takes it.
-func look(ctx context.Context, c *terminals.Client, call mcpserver.Call) (terminals.Shot, error) {
-	a, err := decode[lookArguments](call.Arguments)
-	if err != nil {
-		return terminals.Shot{}, err
-	}
+// look takes the screen that a tool shows.
+func look(ctx context.Context, c *terminals.Client, a lookArguments) (terminals.Shot, error) {
 	ago, err := seconds("ago", a.Ago)
 	if err != nil {
 		return terminals.Shot{}, err
@@ -163,28 +127,32 @@ func look(ctx context.Context, c *terminals.Client, call mcpserver.Call) (termin
 	return c.Snapshot(ctx, a.Session, ago, 0)
 }
 
-func snapshot(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {
-	shot, err := look(ctx, c, call)
+func snapshot(ctx context.Context, c *terminals.Client, a lookArguments, _ func(string)) (v screenValue, err error) {
+	shot, err := look(ctx, c, a)
 	if err != nil {
-		return mcpserver.Answer{}, err
+		return v, err
 	}
-	v := screenOf(shot)
+	v = screenOf(shot)
 	v.Text = shot.Screen.Text
-	return mcpserver.Answer{Text: describeScreen(v), Value: v}, nil
+	return v, nil
 }
 
-func screenshot(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {
-	shot, err := look(ctx, c, call)
+func screenshot(ctx context.Context, c *terminals.Client, call mcpserver.Call) (none mcpserver.Answer, err error) {
+	a, err := decode[lookArguments](call.Arguments)
 	if err != nil {
-		return mcpserver.Answer{}, err
+		return none, err
+	}
+	shot, err := look(ctx, c, a)
+	if err != nil {
+		return none, err
 	}
 	r, err := render.New(render.Options{Cursor: render.CursorAsSet})
 	if err != nil {
-		return mcpserver.Answer{}, err
+		return none, err
 	}
 	picture, err := r.PNG(render.FromSnapshot(&shot.Screen, r.Theme()))
 	if err != nil {
-		return mcpserver.Answer{}, err
+		return none, err
 	}
 	// No structured value: some clients show that to their model in place of
 	// everything else, and the picture would be lost.
@@ -204,52 +172,44 @@ type historyValue struct {
 	Lines   []string `json:"lines"`
 }
 
-func history(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {
-	a, err := decode[historyArguments](call.Arguments)
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
+func history(ctx context.Context, c *terminals.Client, a historyArguments, _ func(string)) (v historyValue, err error) {
 	n := defaultLines
 	if a.Lines != nil {
 		n = *a.Lines
 	}
 	if n < 1 || n > maxLines {
-		return mcpserver.Answer{}, fault.Errorf(fault.Usage, "lines %d: from 1 to %d", n, maxLines)
+		return v, fault.Errorf(fault.Usage, "lines %d: from 1 to %d", n, maxLines)
 	}
 	shot, err := c.Snapshot(ctx, a.Session, 0, n)
 	if err != nil {
-		return mcpserver.Answer{}, err
+		return v, err
 	}
 	lines := strings.Split(shot.Screen.PlainText(), "\n")
-	lines = lines[max(0, len(lines)-n):]
-	return mcpserver.Answer{Text: strings.Join(lines, "\n"), Value: historyValue{shot.Session, shot.Seq, lines}}, nil
+	return historyValue{shot.Session, shot.Seq, lines[max(0, len(lines)-n):]}, nil
 }
 
-func list(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {
-	if _, err := decode[listArguments](call.Arguments); err != nil {
-		return mcpserver.Answer{}, err
-	}
+// listValue is all terminals.
+type listValue struct {
+	Terminals []terminals.Listed `json:"terminals"`
+}
+
+func list(ctx context.Context, c *terminals.Client, _ struct{}, _ func(string)) (listValue, error) {
 	all, err := c.List(ctx)
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	return mcpserver.Answer{Text: describeList(all, time.Now()), Value: map[string]any{"terminals": all}}, nil
+	return listValue{all}, err
 }
 
-func closeTerminal(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {
-	a, err := decode[closeArguments](call.Arguments)
-	if err == nil && a.Session == "" {
-		err = fault.Errorf(fault.Usage, "session is missing: which terminal is to be ended?")
+func closeTerminal(ctx context.Context, c *terminals.Client, a closeArguments, _ func(string)) (closed terminals.Closed, err error) {
+	if a.Session == "" {
+		return closed, fault.Errorf(fault.Usage, "session is missing: which terminal is to be ended?")
 	}
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	closed, err := c.CloseTerminal(ctx, a.Session)
-	if err != nil {
-		return mcpserver.Answer{}, err
-	}
-	return mcpserver.Answer{Text: closed.Session + " is closed", Value: closed}, nil
+	return c.CloseTerminal(ctx, a.Session)
 }
+
+func describeOpened(o terminals.Opened) string {
+	return fmt.Sprintf("session %s runs %s", o.Session, strings.Join(o.Command, " "))
+}
+
+func describeTyped(t terminals.Typed) string { return fmt.Sprintf("sent; seq %d", t.Seq) }
 
 // describeResult is the result of code for a model: its output, and in brackets
 // how it ended and what to do next.
@@ -298,7 +258,11 @@ func describeQuestion(r terminals.Result) string {
 }
 
 // describeWait is the end of a wait for a model.
-func describeWait(w terminals.Waited) string {
+func describeWait(v any) string {
+	w, ok := v.(terminals.Waited)
+	if !ok {
+		return describeResult(v.(terminals.Result))
+	}
 	end := fmt.Sprintf("[%s; seq %d]", w.Status, w.Seq)
 	if w.ExitCode != nil {
 		end = fmt.Sprintf("[%s; exit code %d; seq %d]", w.Status, *w.ExitCode, w.Seq)
@@ -326,12 +290,13 @@ func describeFacts(s screenValue) string {
 }
 
 // describeList is a list of terminals for a model, one to a line.
-func describeList(all []terminals.Listed, now time.Time) string {
-	if len(all) == 0 {
+func describeList(v listValue) string {
+	now := time.Now()
+	if len(v.Terminals) == 0 {
 		return "there are no terminals; run opens your shell"
 	}
 	var b strings.Builder
-	for _, l := range all {
+	for _, l := range v.Terminals {
 		fmt.Fprintf(&b, "%s: %s, %s, %dx%d, %s old, %s\n", l.Session, owner(l), state(l), l.Cols, l.Rows, now.Sub(l.Created).Round(time.Second), strings.Join(l.Command, " "))
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -35,13 +35,13 @@ func tools() []tool {
 				"Long output is cut; output_file has all of it.",
 			Schema: `{"type":"object","properties":{"code":{"type":"string"},` + sessionProperty +
 				`,` + timeoutProperty + `},"required":["code"]}`,
-			Call: run,
+			Call: on(run, describeResult),
 		},
 		{
 			Name:        "answer",
 			Description: "Answer what running code asks, passwords too: types text and Enter, or presses keys. Then waits and returns like run.",
 			Schema:      `{"type":"object","properties":{"text":{"type":"string"},` + keysProperty + `,` + sessionProperty + `,` + timeoutProperty + `}}`,
-			Call:        answer,
+			Call:        on(answer, describeResult),
 		},
 		{
 			Name:        "open",
@@ -49,19 +49,19 @@ func tools() []tool {
 			Schema: `{"type":"object","properties":{"command":{"type":"array","items":{"type":"string"},"description":"program and arguments, default a shell"},` +
 				`"name":{"type":"string"},"dir":{"type":"string","description":"where it starts"},"cols":{"type":"integer"},"rows":{"type":"integer"},` +
 				`"keep":{"type":"boolean","description":"leave it running when you disconnect"}}}`,
-			Call: open,
+			Call: on(open, describeOpened),
 		},
 		{
 			Name:        "type",
 			Description: "Type text without waiting. Returns seq: pass it to wait as after.",
 			Schema:      `{"type":"object","properties":{"text":{"type":"string"},"enter":{"type":"boolean"},` + sessionProperty + `},"required":["text"]}`,
-			Call:        typeText,
+			Call:        on(typeText, describeTyped),
 		},
 		{
 			Name:        "keys",
 			Description: "Press keys. Returns seq like type.",
 			Schema:      `{"type":"object","properties":{` + keysProperty + `,` + sessionProperty + `},"required":["keys"]}`,
-			Call:        pressKeys,
+			Call:        on(pressKeys, describeTyped),
 		},
 		{
 			Name: "wait",
@@ -70,14 +70,14 @@ func tools() []tool {
 			Schema: `{"type":"object","properties":{"text":{"type":"string"},"regex":{"type":"string"},"gone":{"type":"string"},"stable":{"type":"number"},` +
 				`"ready":{"type":"boolean"},"exit":{"type":"boolean"},"after":{"type":"integer","description":"a seq: only later output counts"},` + sessionProperty + `,` + timeoutProperty + `}}`,
 			ReadOnly: true,
-			Call:     wait,
+			Call:     on(wait, describeWait),
 		},
 		{
 			Name:        "snapshot",
 			Description: "The screen as text, with cursor and size, now or in the past.",
 			Schema:      `{"type":"object","properties":{` + sessionProperty + `,` + agoProperty + `}}`,
 			ReadOnly:    true,
-			Call:        snapshot,
+			Call:        on(snapshot, describeScreen),
 		},
 		{
 			Name:        "screenshot",
@@ -91,20 +91,20 @@ func tools() []tool {
 			Description: "The last lines, with those that scrolled away.",
 			Schema:      `{"type":"object","properties":{` + sessionProperty + `,"lines":{"type":"integer","description":"default 100"}}}`,
 			ReadOnly:    true,
-			Call:        history,
+			Call:        on(history, func(v historyValue) string { return strings.Join(v.Lines, "\n") }),
 		},
 		{
 			Name:        "list",
 			Description: "List terminals: yours (mine) and those of others, which you can look at.",
 			Schema:      `{"type":"object","properties":{}}`,
 			ReadOnly:    true,
-			Call:        list,
+			Call:        on(list, describeList),
 		},
 		{
 			Name:        "close",
 			Description: "End a terminal and all its processes.",
 			Schema:      `{"type":"object","properties":{"session":{"type":"string"}},"required":["session"]}`,
-			Call:        closeTerminal,
+			Call:        on(closeTerminal, func(c terminals.Closed) string { return c.Session + " is closed" }),
 		},
 	}
 }
@@ -180,6 +180,12 @@ func (t timed) limit() (time.Duration, error) {
 	return d, err
 }
 
+// waiting is how a call waits.
+func (t timed) waiting(report func(string)) (terminals.Waiting, error) {
+	limit, err := t.limit()
+	return terminals.Waiting{Timeout: limit, Report: report}, err
+}
+
 // seconds is an argument that is a time.
 func seconds(name string, s float64) (time.Duration, error) {
 	const most = 365 * 24 * 3600
@@ -193,13 +199,6 @@ type runArguments struct {
 	Session string `json:"session"`
 	Code    string `json:"code"`
 	timed
-}
-
-func (a runArguments) check() error {
-	if strings.TrimSpace(a.Code) == "" {
-		return fault.Errorf(fault.Usage, "code is missing")
-	}
-	return nil
 }
 
 type answerArguments struct {
@@ -249,8 +248,6 @@ type historyArguments struct {
 	Session string `json:"session"`
 	Lines   *int   `json:"lines"`
 }
-
-type listArguments struct{}
 
 type closeArguments struct {
 	Session string `json:"session"`

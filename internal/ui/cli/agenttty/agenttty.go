@@ -5,6 +5,7 @@ package agenttty
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -167,11 +168,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 
 // home returns the Home: --home, AGENT_TTY_HOME, else den's own.
 func (c *call) home() (home.Home, error) {
-	named := c.str("home")
-	if named == "" {
-		named = c.Getenv("AGENT_TTY_HOME")
-	}
-	root, err := home.ResolveHome(named, c.Getenv)
+	root, err := home.ResolveHome(cmp.Or(c.str("home"), c.Getenv("AGENT_TTY_HOME")), c.Getenv)
 	if err != nil {
 		return root, err
 	}
@@ -292,17 +289,11 @@ func codeOf(err error) string {
 	if errors.As(err, &c) {
 		return c.code
 	}
-	if code, ok := byKind[fault.KindOf(err)]; ok {
-		return code
-	}
-	return internalError
+	return cmp.Or(byKind[fault.KindOf(err)], internalError)
 }
 
 func exitOf(code string) int {
-	if status, ok := exits[code]; ok {
-		return status
-	}
-	return 1
+	return cmp.Or(exits[code], 1)
 }
 
 func retryable(code string) bool {

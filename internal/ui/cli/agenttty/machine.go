@@ -1,6 +1,7 @@
 package agenttty
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -273,10 +274,7 @@ func doctor(c *call) (outcome, error) {
 	environment := []check{}
 	var text strings.Builder
 	for _, k := range d.Checks {
-		name := k.Name
-		if other, ok := checkNames[name]; ok {
-			name = other
-		}
+		name := cmp.Or(checkNames[k.Name], k.Name)
 		status := map[string]string{"ok": "pass", "warn": "skip", "fail": "fail"}[k.Status]
 		environment = append(environment, check{name, status, k.Message, k.DurationMS})
 		fmt.Fprintf(&text, "%s  %s  %s\n", status, name, k.Message)
@@ -310,10 +308,7 @@ func capabilities() []capability {
 const protocolVersion = "0.1.0"
 
 func version(c *call) (outcome, error) {
-	arch := map[string]string{"amd64": "x64", "386": "ia32"}[runtime.GOARCH]
-	if arch == "" {
-		arch = runtime.GOARCH
-	}
+	arch := cmp.Or(map[string]string{"amd64": "x64", "386": "ia32"}[runtime.GOARCH], runtime.GOARCH)
 	return outcome{result: struct {
 		CLIVersion       string            `json:"cliVersion"`
 		ProtocolVersion  string            `json:"protocolVersion"`

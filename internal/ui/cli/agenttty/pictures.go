@@ -1,6 +1,7 @@
 package agenttty
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
@@ -68,11 +69,7 @@ type gridCell struct {
 	Strikethrough bool   `json:"strikethrough,omitempty"`
 }
 
-func snapshot(c *call) (outcome, error) {
-	s, err := c.session()
-	if err != nil {
-		return outcome{}, err
-	}
+func snapshot(c *call, s *session.Session) (outcome, error) {
 	format := c.str("format")
 	if format != "structured" && format != "text" {
 		return outcome{}, coded(invalidInput, "--format is structured or text, not %q", format)
@@ -105,10 +102,7 @@ func snapshot(c *call) (outcome, error) {
 }
 
 // hash is the digest of the canonical screen, as the original computes it.
-func hash(visible []string) string {
-	sum := sha256.Sum256([]byte(strings.Join(visible, "\n")))
-	return hex.EncodeToString(sum[:])
-}
+func hash(visible []string) string { return digest([]byte(strings.Join(visible, "\n"))) }
 
 func numbered(texts []string) []lineText {
 	lines := []lineText{}
@@ -177,13 +171,7 @@ func profileNames() []string { return []string{"reference-dark", "reference-ligh
 
 // profile returns the profile and den's theme for it.
 func (c *call) profile() (name, theme string, err error) {
-	name = c.str("profile")
-	if name == "" {
-		name = c.Getenv("AGENT_TTY_PROFILE")
-	}
-	if name == "" {
-		name = profileNames()[0]
-	}
+	name = cmp.Or(c.str("profile"), c.Getenv("AGENT_TTY_PROFILE"), profileNames()[0])
 	theme, ok := themes[name]
 	if !ok {
 		return "", "", coded(invalidInput, "no profile %q: there are reference-dark and reference-light", name)
@@ -212,11 +200,7 @@ type pictured struct {
 	RenderProfileHash string `json:"renderProfileHash"`
 }
 
-func screenshot(c *call) (outcome, error) {
-	s, err := c.session()
-	if err != nil {
-		return outcome{}, err
-	}
+func screenshot(c *call, s *session.Session) (outcome, error) {
 	profile, theme, err := c.profile()
 	if err != nil {
 		return outcome{}, err
@@ -271,11 +255,7 @@ type exported struct {
 // timings are den's words for the original's.
 var timings = map[string]string{"recorded": "recorded", "accelerated": "accelerated", "max-speed": "max"}
 
-func export(c *call) (outcome, error) {
-	s, err := c.session()
-	if err != nil {
-		return outcome{}, err
-	}
+func export(c *call, s *session.Session) (outcome, error) {
 	args, err := c.exportArgs(s.Dir.ID)
 	if err != nil {
 		return outcome{}, err
