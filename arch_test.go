@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	// ui
 	"internal/ui": {},
 	"internal/ui/cli": {
-		"internal/base/atomicfile", "internal/base/build", "internal/base/fault", "internal/base/ident", "internal/base/plainjson", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/build", "internal/base/fault", "internal/base/ident", "internal/base/plainjson", "internal/base/poll", "internal/base/rpc",
 		"internal/process/git", "internal/process/pty", "internal/process/supervise",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/render", "internal/screen/render/film", "internal/screen/render/redact",
 		"internal/screen/replay", "internal/screen/vt",
@@ -110,7 +110,7 @@ var allowed = map[string][]string{
 		"internal/agent/harness/ipc",
 	},
 	"internal/ui/remote": {
-		"internal/base/environment", "internal/base/fault",
+		"internal/base/environment", "internal/base/fault", "internal/base/poll",
 		"internal/process/pty",
 		"internal/screen",
 		"internal/place/lease", "internal/place/podhost", "internal/place/provider/kubernetes", "internal/place/workspace",

@@ -15,8 +15,7 @@ import (
 )
 
 func (a *app) accountsCmd() *cobra.Command {
-	var file string
-	cmd := fileFlag(&cobra.Command{
+	cmd := a.fileFlag(&cobra.Command{
 		Use:   "accounts",
 		Short: "List the accounts of the workspace's own chat server; set or remove one",
 		Long: `List the accounts of the chat server that the workspace's keeper runs. People log in with them
@@ -26,25 +25,19 @@ An account that is the 'owner' of an agent decides in the channels what the agen
 		Example: "  den accounts\n  den accounts set bob\n  den accounts remove bob",
 		GroupID: groupAgent,
 		Args:    unknownVerb,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var all keeper.Accounts
-			if err := a.keep(cmd.Context(), file, keeper.MethodAccounts, nil, &all); err != nil {
-				return err
+		RunE: asking(a, keeper.MethodAccounts, func([]string) any { return nil }, func(w io.Writer, all keeper.Accounts) {
+			for _, name := range all.Accounts {
+				fmt.Fprintln(w, name)
 			}
-			return a.answer(all, func(w io.Writer) {
-				for _, name := range all.Accounts {
-					fmt.Fprintln(w, name)
-				}
-			})
-		},
-	}, &file)
+		}),
+	})
 	cmd.AddCommand(a.setAccountCmd(), a.removeAccountCmd())
 	return cmd
 }
 
 func (a *app) setAccountCmd() *cobra.Command {
-	var file, passwordFile string
-	cmd := fileFlag(&cobra.Command{
+	var passwordFile string
+	cmd := a.fileFlag(&cobra.Command{
 		Use:     "set NAME",
 		Short:   "Make an account, or change its password, which is read from stdin",
 		Long:    "Make an account, or change its password. The password is read from stdin, or from a file; a terminal\nis asked for it without showing it. Who is logged in with the account is disconnected.",
@@ -55,25 +48,24 @@ func (a *app) setAccountCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.changeAccount(cmd.Context(), file, keeper.MethodSetAccount, keeper.Account{Name: args[0], Password: password}, "set")
+			return a.changeAccount(cmd.Context(), keeper.MethodSetAccount, keeper.Account{Name: args[0], Password: password}, "set")
 		},
-	}, &file)
+	})
 	cmd.Flags().StringVar(&passwordFile, "password-file", "", "read the password from this `FILE`")
 	return cmd
 }
 
 func (a *app) removeAccountCmd() *cobra.Command {
-	var file string
-	return fileFlag(&cobra.Command{
+	return a.fileFlag(&cobra.Command{
 		Use: "remove NAME", Short: "Remove an account; who is logged in with it is disconnected", Example: "  den accounts remove bob", Args: args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changeAccount(cmd.Context(), file, keeper.MethodRemoveAccount, keeper.Account{Name: args[0]}, "removed")
+			return a.changeAccount(cmd.Context(), keeper.MethodRemoveAccount, keeper.Account{Name: args[0]}, "removed")
 		},
-	}, &file)
+	})
 }
 
-func (a *app) changeAccount(ctx context.Context, file, method string, account keeper.Account, status string) error {
-	if err := a.keep(ctx, file, method, account, nil); err != nil {
+func (a *app) changeAccount(ctx context.Context, method string, account keeper.Account, status string) error {
+	if err := a.keep(ctx, method, account, nil); err != nil {
 		return err
 	}
 	return a.answer(map[string]any{"name": account.Name, "status": status}, func(w io.Writer) { fmt.Fprintf(w, "account '%s' is %s\n", account.Name, status) })

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,11 +19,10 @@ import (
 )
 
 func (a *app) nudgeCmd() *cobra.Command {
-	var file string
 	var id string
 	var noWait bool
 	limit := duration(time.Minute)
-	cmd := longFileFlag(&cobra.Command{
+	cmd := a.onAgent(&cobra.Command{
 		Use:   "nudge NAME TEXT|-",
 		Short: "Send a message to an agent when it takes input",
 		Long: `Send an agent a message: text and Enter. The message is kept on disk and delivered when the
@@ -48,13 +48,12 @@ and no more is known), "taken" (the agent itself took it), "answered" (its turn 
 				late:  fault.Hintf(fault.Errorf(fault.Timeout, "the nudge to '%s' has not gone in within %s", args[0], limit.String()), "it is kept, and typed as soon as the agent takes input; 'den ps' tells what it does"),
 			}
 			var n keeper.Nudged
-			if err := a.perform(cmd.Context(), file, nudge, &n); err != nil {
+			if err := a.perform(cmd.Context(), nudge, &n); err != nil {
 				return withID(id, err)
 			}
 			return a.answer(n, func(w io.Writer) { fmt.Fprintln(w, n.Status) })
 		},
-		ValidArgsFunction: a.completeAgent,
-	}, &file)
+	})
 	cmd.Flags().StringVar(&id, "id", "", "the message's id; a message with a known id is not sent again")
 	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return when the message is on disk")
 	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait for delivery")
@@ -70,26 +69,15 @@ func withID(id string, err error) error {
 }
 
 func (a *app) nudgesCmd() *cobra.Command {
-	var file string
-	return longFileFlag(&cobra.Command{
+	return a.onAgent(&cobra.Command{
 		Use:     "nudges [NAME]",
 		Short:   "List an agent's nudges and their outcomes; without a name, those of all agents",
 		Long:    "List pending nudges, with what they wait for, and the last 200 finished nudges of each agent.",
 		Example: "  den agent nudges coder",
 		Args:    args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var req keeper.Agent
-			if len(args) > 0 {
-				req.Name = args[0]
-			}
-			var all keeper.Nudges
-			if err := a.keep(cmd.Context(), file, keeper.MethodNudges, req, &all); err != nil {
-				return err
-			}
-			return a.answer(all, func(w io.Writer) { printNudges(w, all.Nudges, time.Now()) })
-		},
-		ValidArgsFunction: a.completeAgent,
-	}, &file)
+		RunE: asking(a, keeper.MethodNudges, func(words []string) any { return keeper.Agent{Name: first(words)} },
+			func(w io.Writer, all keeper.Nudges) { printNudges(w, all.Nudges, time.Now()) }),
+	})
 }
 
 // nudgeShown is how much of a nudge is shown in a table.
@@ -99,12 +87,9 @@ func printNudges(w io.Writer, all []keeper.Nudge, now time.Time) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "NUDGE\tAGENT\tSTATUS\tAGE\tTEXT\tNOTE")
 	for _, n := range all {
-		text := []rune(strings.Join(strings.Fields(n.Text), " "))
-		if len(text) > nudgeShown {
-			text = append(text[:nudgeShown-1], '…')
-		}
+		text := shorten(strings.Join(strings.Fields(n.Text), " "), nudgeShown)
 		note, _, _ := strings.Cut(n.Note, "\n")
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", n.ID, n.Agent, n.Status, formatAge(now.Sub(n.Created)), string(text), note)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", n.ID, n.Agent, n.Status, formatAge(now.Sub(n.Created)), text, note)
 	}
 	tw.Flush()
 }
@@ -113,9 +98,9 @@ func printNudges(w io.Writer, all []keeper.Nudge, now time.Time) {
 const keeperGrace = 2 * time.Second
 
 func (a *app) askCmd() *cobra.Command {
-	var file, id string
+	var id string
 	limit := duration(10 * time.Minute)
-	cmd := longFileFlag(&cobra.Command{
+	cmd := a.onAgent(&cobra.Command{
 		Use:   "ask NAME TEXT|-",
 		Short: "Send an agent a message and print its answer",
 		Long: `Send an agent a message, wait until it has ended its turn and print the answer. With -j the answer has
@@ -148,22 +133,20 @@ it is 11. The message stays in both cases: the same --id with the same text wait
 				reach: patience(limit + duration(keeperGrace)), unknown: "how far the message " + id + " has come",
 			}
 			var answer ipc.Answer
-			if err := a.perform(cmd.Context(), file, ask, &answer); err != nil {
+			if err := a.perform(cmd.Context(), ask, &answer); err != nil {
 				return err
 			}
 			return a.answer(answer, func(w io.Writer) { fmt.Fprintln(w, answer.Text) })
 		},
-		ValidArgsFunction: a.completeAgent,
-	}, &file)
+	})
 	cmd.Flags().StringVar(&id, "id", "", "the message's id; a message with a known id is not sent again")
 	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait for the answer")
 	return cmd
 }
 
 func (a *app) agentAnswerCmd() *cobra.Command {
-	var file string
 	limit := duration(30 * time.Second)
-	cmd := longFileFlag(&cobra.Command{
+	cmd := a.onAgent(&cobra.Command{
 		Use:   "answer NAME QUESTION OPTION",
 		Short: "Answer what an agent asks on its screen, by one of the options",
 		Long: `Choose an option of the question that an agent asks: by its number or its text. 'den attention' lists
@@ -175,7 +158,7 @@ pressed. If the agent asks another question by now, or none, nothing is pressed 
 			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
 			defer cancel()
 			var answered keeper.Answered
-			err := a.keep(ctx, file, keeper.MethodAnswer, keeper.Answer{Agent: args[0], Question: args[1], Option: args[2], By: userName()}, &answered)
+			err := a.keep(ctx, keeper.MethodAnswer, keeper.Answer{Agent: args[0], Question: args[1], Option: args[2], By: userName()}, &answered)
 			if errors.Is(err, context.DeadlineExceeded) {
 				err = fault.Hintf(fault.Errorf(fault.Timeout, "'%s' is not answered within %s", args[0], limit.String()), "'den agent attach %s' shows what it asks", args[0])
 			}
@@ -184,8 +167,7 @@ pressed. If the agent asks another question by now, or none, nothing is pressed 
 			}
 			return a.answer(answered, func(w io.Writer) { fmt.Fprintf(w, "answered: %s\n", answered.Option) })
 		},
-		ValidArgsFunction: a.completeAgent,
-	}, &file)
+	})
 	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait until the option is chosen")
 	return cmd
 }
@@ -193,18 +175,14 @@ pressed. If the agent asks another question by now, or none, nothing is pressed 
 // agentOrSelf returns the agent that is named, or the one that runs this
 // command.
 func (a *app) agentOrSelf(args []string) (string, error) {
-	if len(args) > 0 {
-		return args[0], nil
-	}
-	if name := a.getenv("DEN_AGENT"); name != "" {
+	if name := cmp.Or(first(args), a.getenv("DEN_AGENT")); name != "" {
 		return name, nil
 	}
 	return "", fault.Errorf(fault.Usage, "which agent? DEN_AGENT is not set")
 }
 
 func (a *app) drainingCmd() *cobra.Command {
-	var file string
-	return longFileFlag(&cobra.Command{
+	return a.onAgent(&cobra.Command{
 		Use:   "draining [NAME]",
 		Short: "Ask, as an agent, whether to finish; exit status 3 if not",
 		Long: `Before an agent is stopped it may be asked to finish. An agent can check for that between
@@ -219,7 +197,7 @@ $DEN_AGENT.`,
 				return err
 			}
 			var d keeper.Draining
-			if err := a.keep(cmd.Context(), file, keeper.MethodDraining, keeper.Agent{Name: name}, &d); err != nil {
+			if err := a.keep(cmd.Context(), keeper.MethodDraining, keeper.Agent{Name: name}, &d); err != nil {
 				return err
 			}
 			if !d.Draining {
@@ -227,13 +205,11 @@ $DEN_AGENT.`,
 			}
 			return a.answer(d, func(w io.Writer) { fmt.Fprintln(w, d.Why) })
 		},
-		ValidArgsFunction: a.completeAgent,
-	}, &file)
+	})
 }
 
 func (a *app) drainedCmd() *cobra.Command {
-	var file string
-	return longFileFlag(&cobra.Command{
+	return a.longFileFlag(&cobra.Command{
 		Use:   "drained [NAME]",
 		Short: "Report, as an agent, that the requested finish is complete",
 		Long: `Before an agent is stopped it may be asked to finish: 'den agent draining' reports that, and
@@ -246,10 +222,10 @@ finished. NAME defaults to $DEN_AGENT.`,
 			if err != nil {
 				return err
 			}
-			if err := a.keep(cmd.Context(), file, keeper.MethodDrained, keeper.Agent{Name: name}, nil); err != nil {
+			if err := a.keep(cmd.Context(), keeper.MethodDrained, keeper.Agent{Name: name}, nil); err != nil {
 				return err
 			}
 			return a.answer(map[string]any{"status": "noted"}, nil)
 		},
-	}, &file)
+	})
 }

@@ -33,6 +33,7 @@ type app struct {
 	exitCode bool   // --exit-code
 	color    string // --color, or "" where a verb has none
 	homeFlag string // --home
+	file     string // --file: the workspace's
 }
 
 func newApp(name string, environ []string, stdin *os.File, stdout, stderr io.Writer) *app {
@@ -54,6 +55,15 @@ func (a *app) home() (home.Home, error) {
 		return root, err
 	}
 	return root, root.CheckReadable()
+}
+
+// dirs returns the sessions of the Home.
+func (a *app) dirs() ([]home.Dir, error) {
+	root, err := a.home()
+	if err != nil {
+		return nil, err
+	}
+	return root.All()
 }
 
 // reported is an error that was printed already: only its exit code is left.

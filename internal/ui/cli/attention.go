@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/session"
@@ -22,9 +21,9 @@ import (
 )
 
 func (a *app) attentionCmd() *cobra.Command {
-	var file, command string
+	var command string
 	var follow bool
-	cmd := a.colorFlag(longFileFlag(&cobra.Command{
+	cmd := a.colorFlag(a.longFileFlag(&cobra.Command{
 		Use:   "attention",
 		Short: "List everything that needs you, and the command that decides it",
 		Long: `List what needs a person, in all Homes and in all workspaces that have a keeper, what waits
@@ -47,26 +46,26 @@ parts.`,
 				return fault.Errorf(fault.Usage, "--exec needs --follow")
 			}
 			if follow {
-				return a.followAttention(cmd.Context(), file, a.teller(cmd.Context(), command))
+				return a.followAttention(cmd.Context(), a.teller(cmd.Context(), command))
 			}
-			all, err := a.whatWaits(cmd.Context(), file)
+			all, err := a.whatWaits(cmd.Context())
 			if err != nil {
 				return err
 			}
 			return a.answer(all, func(io.Writer) { printAttention(a.sheet(), all, time.Now()) })
 		},
-	}, &file))
+	}))
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print changes as they come")
 	cmd.Flags().StringVar(&command, "exec", "", "run `CMD` by the shell for each change")
 	return cmd
 }
 
 // whatWaits asks the workspace that was named, or all.
-func (a *app) whatWaits(ctx context.Context, file string) (all keeper.Attention, err error) {
-	if file == "" {
+func (a *app) whatWaits(ctx context.Context) (all keeper.Attention, err error) {
+	if a.file == "" {
 		return a.everywhere(ctx)
 	}
-	err = a.keep(ctx, file, keeper.MethodAttention, keeper.AttentionFrom{File: file}, &all)
+	err = a.keep(ctx, keeper.MethodAttention, keeper.AttentionFrom{File: a.file}, &all)
 	return all, err
 }
 
@@ -152,34 +151,41 @@ type attentionChange struct {
 	Ended *keeper.Approval `json:"ended,omitempty"` // how a request for permission ended, where that is known
 }
 
-func (a *app) followAttention(ctx context.Context, file string, tell func(attentionChange) error) error {
-	if file == "" {
+func (a *app) followAttention(ctx context.Context, tell func(attentionChange) error) error {
+	if a.file == "" {
 		return a.followEverywhere(ctx, tell)
 	}
-	p, err := a.stateDir(file)
+	p, err := a.stateDir()
 	if err != nil {
 		return err
 	}
-	c, err := p.Dial(ctx, build.Version)
-	if err != nil {
-		return err
-	}
-	defer c.Close() // Best effort: it was only read.
-	var known []keeper.Waiting
-	return c.Stream(ctx, keeper.MethodAttention, keeper.AttentionFrom{Follow: true, File: file}, func(raw json.RawMessage) error {
-		var now keeper.Attention
-		if err := json.Unmarshal(raw, &now); err != nil {
-			return fault.Errorf(fault.Protocol, "read what waits: %w", err)
-		}
-		var changes []attentionChange
-		changes, known = attentionChanges(known, now)
-		for _, change := range changes {
-			if err := tell(change); err != nil {
-				return err
+	news := attentionNews{tell: tell}
+	return onKeeper(ctx, p, func(c *keeper.Client) error {
+		return c.Stream(ctx, keeper.MethodAttention, keeper.AttentionFrom{Follow: true, File: a.file}, func(raw json.RawMessage) error {
+			var now keeper.Attention
+			if err := json.Unmarshal(raw, &now); err != nil {
+				return fault.Errorf(fault.Protocol, "read what waits: %w", err)
 			}
-		}
-		return nil
+			return news.take(now)
+		})
 	})
+}
+
+// attentionNews tells of changes of what waits.
+type attentionNews struct {
+	tell  func(attentionChange) error
+	known []keeper.Waiting
+}
+
+func (n *attentionNews) take(now keeper.Attention) error {
+	changes, known := attentionChanges(n.known, now)
+	n.known = known
+	for _, change := range changes {
+		if err := n.tell(change); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // attentionChanges compares what waited with what waits, and returns what is
@@ -285,8 +291,7 @@ func endedText(e keeper.Approval) string {
 }
 
 func (a *app) seenCmd() *cobra.Command {
-	var file string
-	return longFileFlag(&cobra.Command{
+	return a.longFileFlag(&cobra.Command{
 		Use:   "seen NAME...",
 		Short: "Say that you have looked at sessions or agents",
 		Long: `Say that you have looked at sessions or agents: what was done or failed needs you no more.
@@ -298,18 +303,18 @@ A NAME is that of a session of the Home, else that of an agent of the workspace.
 		Args:    args(1, -1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			for _, name := range names {
-				if err := a.see(cmd.Context(), file, name); err != nil {
+				if err := a.see(cmd.Context(), name); err != nil {
 					return err
 				}
 			}
 			return a.answer(map[string]any{"seen": names}, func(w io.Writer) { fmt.Fprintln(w, "seen:", strings.Join(names, " ")) })
 		},
 		ValidArgsFunction: a.completeSession,
-	}, &file)
+	})
 }
 
 // see notes that somebody has looked at a session, or else at an agent.
-func (a *app) see(ctx context.Context, file, name string) error {
+func (a *app) see(ctx context.Context, name string) error {
 	s, err := a.target(name)
 	if err == nil {
 		return s.Dir.Look(time.Now())
@@ -317,7 +322,7 @@ func (a *app) see(ctx context.Context, file, name string) error {
 	if fault.KindOf(err) != fault.NotFound {
 		return err
 	}
-	switch kerr := a.keep(ctx, file, keeper.MethodSeen, keeper.Agent{Name: name}, nil); fault.KindOf(kerr) {
+	switch kerr := a.keep(ctx, keeper.MethodSeen, keeper.Agent{Name: name}, nil); fault.KindOf(kerr) {
 	case "":
 		return nil
 	case fault.NotFound, fault.NotRunning:

@@ -13,6 +13,7 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/build"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/session/home"
@@ -179,10 +180,8 @@ func (a *app) checkReadiness(ctx context.Context) (status, message, fix string) 
 		if r = tty.Probe(); r.State == pty.Ready {
 			return "ok", "the kernel tells when a program waits for input", ""
 		}
-		select {
-		case <-ctx.Done():
-			return "warn", ctx.Err().Error(), ""
-		case <-time.After(time.Millisecond):
+		if err := poll.Pause(ctx, time.Millisecond); err != nil {
+			return "warn", err.Error(), ""
 		}
 	}
 	return "warn", "'wait --ready' cannot be answered here: " + r.Why, "use --text, --stable or --idle; on Linux, mount /proc without hidepid"
@@ -190,11 +189,7 @@ func (a *app) checkReadiness(ctx context.Context) (status, message, fix string) 
 
 // checkHosts finds sessions whose host is gone or does not respond.
 func (a *app) checkHosts(ctx context.Context) (status, message, fix string) {
-	root, err := a.home()
-	if err != nil {
-		return "fail", err.Error(), ""
-	}
-	dirs, err := root.All()
+	dirs, err := a.dirs()
 	if err != nil {
 		return "fail", err.Error(), ""
 	}

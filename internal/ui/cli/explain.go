@@ -14,7 +14,6 @@ import (
 
 	"den/internal/agent"
 	"den/internal/agent/conversation"
-	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/place/sandbox"
@@ -26,14 +25,13 @@ import (
 )
 
 func (a *app) explainCmd() *cobra.Command {
-	var file string
-	return longFileFlag(&cobra.Command{
+	return a.onAgent(&cobra.Command{
 		Use:     "explain NAME",
 		Short:   "Print an agent's resolved configuration, and where each value came from",
 		Example: "  den agent explain greeter",
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, ws, err := a.workspace(file)
+			p, ws, err := a.workspace()
 			if err != nil {
 				return err
 			}
@@ -43,8 +41,7 @@ func (a *app) explainCmd() *cobra.Command {
 			}
 			return a.explain(cmd.Context(), p, ws, ag)
 		},
-		ValidArgsFunction: a.completeAgent,
-	}, &file)
+	})
 }
 
 func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Workspace, ag *workspace.Agent) error {
@@ -60,11 +57,7 @@ func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Work
 	for i := range argv {
 		argv[i] = tokens.Text(argv[i])
 	}
-	template := ag.SessionTemplate
-	if template == "" {
-		template = ws.SessionTemplate
-	}
-	names, warning := agent.NewNames(template)
+	names, warning := agent.NewNames(cmp.Or(ag.SessionTemplate, ws.SessionTemplate))
 	if warning != nil {
 		fmt.Fprintf(a.stderr, "warning: %v\n", warning)
 	}
@@ -76,7 +69,7 @@ func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Work
 	}
 	print := agent.FingerprintOf(config)
 	how, why := policyOf(ag)
-	source, now := stateSource(ag), a.stateNow(ctx, ws.Path, ag.Name)
+	source, now := stateSource(ag), stateNowOf(ctx, p, ag.Name)
 	told := map[string]any{"agent": ag.Name, "session": session, "argv": argv, "settings": settings, "fingerprint": print, "state_from": source, "policy": how}
 	if now != nil {
 		told["state_now"] = now
@@ -209,13 +202,13 @@ type stateNow struct {
 // keeperPatience bounds how long a keeper may take to tell what it reads now.
 const keeperPatience = 5 * time.Second
 
-// stateNow asks the keeper of the workspace; nil where none runs, or where it
+// stateNowOf asks the keeper of the workspace; nil where none runs, or where it
 // does not know.
-func (a *app) stateNow(ctx context.Context, file, agent string) *stateNow {
+func stateNowOf(ctx context.Context, p keeper.StateDir, agent string) *stateNow {
 	ctx, cancel := context.WithTimeout(ctx, keeperPatience)
 	defer cancel()
 	var ps keeper.Ps
-	if err := a.keep(ctx, file, keeper.MethodPs, nil, &ps); err != nil {
+	if err := keepAt(ctx, p, keeper.MethodPs, nil, &ps); err != nil {
 		return nil // Best effort: what the file says is printed without a keeper, too.
 	}
 	for _, s := range ps.Agents {
@@ -245,8 +238,7 @@ func redactValue(r *redact.Redactor, v any) any {
 }
 
 func (a *app) agentSandboxCmd() *cobra.Command {
-	var file string
-	return longFileFlag(&cobra.Command{
+	return a.onAgent(&cobra.Command{
 		Use:   "sandbox NAME [PATH...]",
 		Short: "Print what an agent's sandbox holds and refused, or what it lets the agent do with files",
 		Long: `Print what holds the sandbox of an agent on this machine, what it does not hold, and what
@@ -255,19 +247,18 @@ and write it, and what lets it.`,
 		Example: "  den agent sandbox coder\n  den agent sandbox coder ~/.ssh ./Makefile",
 		Args:    args(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.policyOf(cmd.Context(), file, args[0])
+			p, err := a.policyOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			return a.tellSandbox(p, args[1:])
 		},
-		ValidArgsFunction: a.completeAgent,
-	}, &file)
+	})
 }
 
 // policyOf reads the policy that an agent was last started with.
-func (a *app) policyOf(ctx context.Context, file, name string) (sandbox.Policy, error) {
-	p, err := a.stateDir(file)
+func (a *app) policyOf(ctx context.Context, name string) (sandbox.Policy, error) {
+	p, err := a.stateDir()
 	if err != nil {
 		return sandbox.Policy{}, err
 	}
@@ -280,21 +271,14 @@ func (a *app) policyOf(ctx context.Context, file, name string) (sandbox.Policy, 
 		return sandbox.Policy{}, err
 	}
 	dir := reg.Sandbox(name)
-	if c, err := p.Dial(ctx, build.Version); err == nil { // who keeps it knows, also of an agent that has moved
-		defer c.Close() // Best effort: it was answered.
-		var ps keeper.Ps
-		if err := c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &ps); err != nil {
-			return sandbox.Policy{}, err
-		}
-		for _, s := range ps.Agents {
-			if s.Name != name && !strings.HasSuffix(s.Name, "/"+name) {
-				continue
-			}
-			if s.SandboxDir == "" { // it may have had one
-				return sandbox.Policy{}, fault.Hintf(fault.Errorf(fault.NotFound, "agent '%s' has no sandbox", s.Name), "sandbox = true gives it one, at its next start")
-			}
-			dir = s.SandboxDir
-		}
+	found, _, err := statusOf(ctx, p, name) // who keeps it knows, also of an agent that has moved
+	switch {
+	case err != nil:
+		return sandbox.Policy{}, err
+	case found != nil && found.SandboxDir == "": // it may have had one
+		return sandbox.Policy{}, fault.Hintf(fault.Errorf(fault.NotFound, "agent '%s' has no sandbox", found.Name), "sandbox = true gives it one, at its next start")
+	case found != nil:
+		dir = found.SandboxDir
 	}
 	policy, err := sandbox.Load(dir)
 	if fault.KindOf(err) == fault.NotFound {

@@ -157,22 +157,25 @@ func args(least, most int) cobra.PositionalArgs {
 
 // completeSession completes the first word with the names of active sessions.
 func (a *app) completeSession(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return completeFirst(args, func() (names []string, err error) {
+		dirs, err := a.dirs()
+		for _, d := range dirs {
+			if m, err := d.Inspect(); err == nil && m.Status.Active() {
+				names = append(names, m.Name)
+			}
+		}
+		return names, err
+	})
+}
+
+// completeFirst completes the first word with names.
+func completeFirst(args []string, names func() ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	root, err := a.home()
+	all, err := names()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	dirs, err := root.All()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []string
-	for _, d := range dirs {
-		if m, err := d.Inspect(); err == nil && m.Status.Active() {
-			names = append(names, m.Name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return all, cobra.ShellCompDirectiveNoFileComp
 }

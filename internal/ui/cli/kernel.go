@@ -30,7 +30,7 @@ import (
 const kernelVariable = "DEN_KERNEL"
 
 func (a *app) kernelCmd() *cobra.Command {
-	cmd := &cobra.Command{
+	return parentCmd(&cobra.Command{
 		Use:   "kernel",
 		Short: "Agents that sleep and wake: init, tick, watch, wake, notify, status",
 		Long: `Run agents that live in a data repository and wake up for a tick: on a schedule, when they
@@ -40,34 +40,28 @@ again; what it remembers is in its files.
 NAME may be omitted in a terminal of the agent itself.`,
 		Example: "  den kernel init demo --example && den kernel tick demo\n  den kernel watch demo",
 		GroupID: groupAgent,
-		Args:    unknownVerb,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
-		a.kernelInitCmd(), a.kernelListCmd(), a.kernelRemoveCmd(), a.kernelRunCmd("tick"), a.kernelRunCmd("watch"),
+	}, a.kernelInitCmd(), a.kernelListCmd(), a.kernelRemoveCmd(), a.kernelRunCmd("tick"), a.kernelRunCmd("watch"),
 		a.kernelTriggerCmd(), a.kernelWakeCmd(), a.kernelNotifyCmd(), a.kernelPauseCmd(), a.kernelResumeCmd(),
-		a.kernelStatusCmd(), a.kernelLogsCmd(), a.kernelReplayCmd(), a.kernelInstallCmd(), a.kernelUninstallCmd(), a.kernelToolCmd(),
-	)
-	return cmd
+		a.kernelStatusCmd(), a.kernelLogsCmd(), a.kernelReplayCmd(), a.kernelInstallCmd(), a.kernelUninstallCmd(), a.kernelToolCmd())
 }
 
 func (a *app) completeInstance(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+	return completeFirst(args, func() (names []string, err error) {
+		all, err := a.instances()
+		for _, known := range all {
+			names = append(names, known.Name)
+		}
+		return names, err
+	})
+}
+
+// instances lists those of this user.
+func (a *app) instances() ([]registry.Instance, error) {
 	r, err := registry.New(a.getenv)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+		return nil, err
 	}
-	all, err := r.List()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []string
-	for _, known := range all {
-		names = append(names, known.Name)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return r.List()
 }
 
 // onInstance makes cmd a verb for one instance, whose name may be omitted in
@@ -275,11 +269,7 @@ func (a *app) kernelListCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the instances", Example: "  den kernel list -j", Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := registry.New(a.getenv)
-			if err != nil {
-				return err
-			}
-			all, err := r.List()
+			all, err := a.instances()
 			if err != nil {
 				return err
 			}

@@ -186,6 +186,14 @@ const (
 	groupMachine = "machine"
 )
 
+// parentCmd makes cmd the parent of others: alone it prints its help.
+func parentCmd(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
+	cmd.Args = unknownVerb
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(verbs...)
+	return cmd
+}
+
 func unknownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

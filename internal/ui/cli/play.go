@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/poll"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/render/film"
@@ -73,7 +74,7 @@ func (a *app) play(ctx context.Context, out *os.File, log *eventlog.Log, o film.
 			if err := drawFrame(out, t); err != nil {
 				return err
 			}
-			if err := pauseFor(ctx, rest); err != nil {
+			if err := poll.Pause(ctx, rest); err != nil {
 				return err
 			}
 		}
@@ -92,18 +93,7 @@ func linger(ctx context.Context, out *os.File, t *vt.Terminal) error {
 	if err := drawFrame(out, t); err != nil {
 		return err
 	}
-	return pauseFor(ctx, lastScreen)
-}
-
-func pauseFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	return poll.Pause(ctx, lastScreen)
 }
 
 // drawFrame draws a screen. Of one that is taller than the terminal the part

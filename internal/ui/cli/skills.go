@@ -29,14 +29,12 @@ type skill struct {
 }
 
 func (a *app) skillsCmd() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := parentCmd(&cobra.Command{
 		Use:     "skills",
 		Short:   "Teach a coding agent to use den",
 		Example: "  den skills get den\n  den skills install --project",
 		GroupID: groupMachine,
-		Args:    unknownVerb,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	})
 	var project bool
 	var to string
 	install := &cobra.Command{

@@ -32,8 +32,8 @@ type task struct {
 func patience(limit duration) time.Duration { return max(time.Duration(limit), reachLimit) }
 
 // perform has the workspace's keeper do something and waits for the end.
-func (a *app) perform(ctx context.Context, file string, t task, result any) error {
-	p, err := a.stateDir(file)
+func (a *app) perform(ctx context.Context, t task, result any) error {
+	p, err := a.stateDir()
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
+	"den/internal/base/poll"
 	"den/internal/keeper"
 	"den/internal/ticks/instance"
 
@@ -44,31 +45,51 @@ WantedBy=default.target
 
 // install writes the unit and prints how to enable it.
 func (a *app) install(p keeper.StateDir, argv []string) error {
-	config := a.getenv("XDG_CONFIG_HOME")
-	if config == "" {
-		config = filepath.Join(a.getenv("HOME"), ".config")
-	}
-	if !filepath.IsAbs(config) {
-		return fault.Errorf(fault.Usage, "install: neither XDG_CONFIG_HOME nor HOME is an absolute path")
-	}
 	name := "den-" + p.PathTag() + ".service"
-	path := filepath.Join(config, "systemd", "user", name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	path, err := a.unitPath(name)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(p.Config)
+	if err := writeUnit(path, fmt.Sprintf(unit, systemdEscape(dir), systemdEscape(dir), systemdLine(argv), systemdEscape(a.getenv("PATH")))); err != nil {
+		return err
+	}
+	next := switchOnCommand + name
+	return a.answer(map[string]any{"path": path, "unit": name, "next": next}, func(w io.Writer) {
+		fmt.Fprintf(w, "wrote %s\nswitch it on with: %s\n", path, next)
+	})
+}
+
+// switchOnCommand is for a person, with the name of a unit behind it.
+const switchOnCommand = "systemctl --user daemon-reload && systemctl --user enable --now "
+
+// unitPath is where a unit of this user is.
+func (a *app) unitPath(name string) (string, error) {
+	config := cmp.Or(a.getenv("XDG_CONFIG_HOME"), filepath.Join(a.getenv("HOME"), ".config"))
+	if !filepath.IsAbs(config) {
+		return "", fault.Errorf(fault.Usage, "install: neither XDG_CONFIG_HOME nor HOME is an absolute path")
+	}
+	return filepath.Join(config, "systemd", "user", name), nil
+}
+
+func writeUnit(path, text string) error {
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o644)
+	}
+	if err != nil {
 		return fault.Errorf(fault.KindOf(err), "install: %w", err)
 	}
+	return nil
+}
+
+// systemdLine is a command line in a unit.
+func systemdLine(argv []string) string {
 	words := make([]string, len(argv))
 	for i, w := range argv {
 		words[i] = systemdQuote(w)
 	}
-	dir := filepath.Dir(p.Config)
-	text := fmt.Sprintf(unit, systemdEscape(dir), systemdEscape(dir), strings.Join(words, " "), systemdEscape(a.getenv("PATH")))
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return fault.Errorf(fault.KindOf(err), "install: %w", err)
-	}
-	next := "systemctl --user daemon-reload && systemctl --user enable --now " + name
-	return a.answer(map[string]any{"path": path, "unit": name, "next": next}, func(w io.Writer) {
-		fmt.Fprintf(w, "wrote %s\nswitch it on with: %s\n", path, next)
-	})
+	return strings.Join(words, " ")
 }
 
 // systemdEscape escapes percent signs, which systemd would interpret.
@@ -113,14 +134,7 @@ func (a *app) kernelUnit(name string) (string, error) {
 	if err := ident.Check("instance", name); err != nil {
 		return "", err
 	}
-	config := a.getenv("XDG_CONFIG_HOME")
-	if config == "" {
-		config = filepath.Join(a.getenv("HOME"), ".config")
-	}
-	if !filepath.IsAbs(config) {
-		return "", fault.Errorf(fault.Usage, "install: neither XDG_CONFIG_HOME nor HOME is an absolute path")
-	}
-	return filepath.Join(config, "systemd", "user", "den-kernel-"+name+".service"), nil
+	return a.unitPath("den-kernel-" + name + ".service")
 }
 
 func (a *app) kernelInstallCmd() *cobra.Command {
@@ -150,18 +164,15 @@ func (a *app) installKernel(ctx context.Context, in *instance.Instance, now bool
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fault.Errorf(fault.KindOf(err), "install: %w", err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return fault.Errorf(fault.KindOf(err), "install: %w", err)
+	if err := writeUnit(path, text); err != nil {
+		return err
 	}
 	if now {
 		if err := a.switchOn(ctx, unit, in); err != nil {
 			return err
 		}
 	}
-	next := "systemctl --user daemon-reload && systemctl --user enable --now " + unit
+	next := switchOnCommand + unit
 	answer := map[string]any{"path": path, "unit": unit, "verified": unchecked == ""}
 	if !now {
 		answer["next"] = next
@@ -181,15 +192,15 @@ func (a *app) installKernel(ctx context.Context, in *instance.Instance, now bool
 
 // kernelUnitFor is the text of an instance's unit.
 func (a *app) kernelUnitFor(name string) (string, error) {
-	watch, err := a.kernelUnitCommand("watch", name, "--wait")
+	watch, err := a.kernelArgv("watch", name, "--wait")
 	if err != nil {
 		return "", err
 	}
-	stop, err := a.kernelUnitCommand("stop", name)
+	stop, err := a.kernelArgv("stop", name)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf(kernelUnitText, systemdEscape(name), watch, a.kernelUnitEnvironment(), stop), nil
+	return fmt.Sprintf(kernelUnitText, systemdEscape(name), systemdLine(watch), a.kernelUnitEnvironment(), systemdLine(stop)), nil
 }
 
 // kernelUnitVariables say where den and the agent's engine find their things. A
@@ -207,19 +218,6 @@ func (a *app) kernelUnitEnvironment() string {
 		}
 	}
 	return lines.String()
-}
-
-// kernelUnitCommand is a verb of dend's as a command line in a unit.
-func (a *app) kernelUnitCommand(verb, name string, flags ...string) (string, error) {
-	argv, err := a.kernelArgv(verb, name, flags...)
-	if err != nil {
-		return "", err
-	}
-	words := make([]string, len(argv))
-	for i, w := range argv {
-		words[i] = systemdQuote(w)
-	}
-	return strings.Join(words, " "), nil
 }
 
 func (a *app) kernelUninstallCmd() *cobra.Command {
@@ -331,8 +329,6 @@ const (
 
 // awaitUnit reads back what became of a unit that was started.
 func (a *app) awaitUnit(ctx context.Context, unit string, in *instance.Instance) error {
-	again := time.NewTicker(unitPoll)
-	defer again.Stop()
 	for end := time.Now().Add(unitLimit); ; {
 		active, sub, err := a.unitState(ctx, unit)
 		if err != nil {
@@ -348,10 +344,8 @@ func (a *app) awaitUnit(ctx context.Context, unit string, in *instance.Instance)
 		case active == "failed" || sub == "auto-restart" || time.Now().After(end):
 			return fault.Hintf(fault.Errorf(fault.Internal, "%s was switched on, and is %s (%s); '%s' is not watched by it", unit, active, sub, in.Name), "'journalctl --user --unit %s' tells why", unit)
 		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := poll.Pause(ctx, unitPoll); err != nil {
+			return err
 		}
 	}
 }

@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"den/internal/base/build"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
 	"den/internal/place/workspace"
@@ -25,7 +23,6 @@ import (
 )
 
 type upOptions struct {
-	file       string
 	foreground bool
 	wait       bool
 	install    bool
@@ -34,9 +31,12 @@ type upOptions struct {
 	timeout    duration
 }
 
+// keeperPause is between two looks at a keeper that comes or goes.
+const keeperPause = 20 * time.Millisecond
+
 func (a *app) upCmd() *cobra.Command {
 	o := upOptions{timeout: duration(time.Minute)}
-	cmd := fileFlag(&cobra.Command{
+	cmd := a.fileFlag(&cobra.Command{
 		Use:   "up",
 		Short: "Start the workspace's keeper and its agents",
 		Long: `Start the keeper of a workspace (the nearest den.toml or den.yaml upwards, or -f). It
@@ -52,7 +52,7 @@ refused until --yes confirms it.`,
 		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runUp(cmd.Context(), o) },
-	}, &o.file)
+	})
 	f := cmd.Flags()
 	f.BoolVar(&o.foreground, "foreground", false, "run the keeper in the foreground")
 	f.BoolVar(&o.wait, "wait", false, "return when all agents run")
@@ -66,7 +66,7 @@ refused until --yes confirms it.`,
 func (a *app) runUp(ctx context.Context, o upOptions) error {
 	// Problems of the file are reported here, not by a keeper that fails to
 	// start.
-	p, ws, err := a.workspaceToStart(ctx, o)
+	p, ws, err := a.workspaceToStart(ctx, time.Duration(o.timeout))
 	if err != nil {
 		return err
 	}
@@ -77,11 +77,7 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	if err := a.checkTrust(ctx, p, ws, o.trust); err != nil {
 		return err
 	}
-	binary, err := a.dend()
-	if err != nil {
-		return err
-	}
-	argv, err := a.keeperArgv(binary, p)
+	argv, err := a.keeperArgv(p)
 	if err != nil {
 		return err
 	}
@@ -129,18 +125,16 @@ func (a *app) tellApprovals(ws *workspace.Workspace) {
 
 // workspaceToStart loads the workspace's file. In a cluster's pod the keeper
 // puts it there, and may not have yet.
-func (a *app) workspaceToStart(ctx context.Context, o upOptions) (keeper.StateDir, *workspace.Workspace, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.timeout))
+func (a *app) workspaceToStart(ctx context.Context, limit time.Duration) (keeper.StateDir, *workspace.Workspace, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
-		p, ws, err := a.workspace(o.file)
+		p, ws, err := a.workspace()
 		if fault.KindOf(err) != fault.NotFound || a.getenv(keeper.LeaseMark) == "" {
 			return p, ws, err
 		}
-		select {
-		case <-ctx.Done():
+		if poll.Pause(ctx, keeperPause) != nil {
 			return p, ws, err
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
@@ -154,16 +148,14 @@ func (a *app) ensureUp(ctx context.Context, p keeper.StateDir, argv []string) (p
 			return ps, err
 		}
 		ps = keeper.Ps{} // what is false is not in an answer
-		err := a.keep(ctx, p.Config, keeper.MethodPs, nil, &ps)
+		err := keepAt(ctx, p, keeper.MethodPs, nil, &ps)
 		switch kind := fault.KindOf(err); {
 		case kind == fault.NotRunning || kind == fault.Unreachable: // it ended after it was dialed
 		case err != nil || !ps.Ending:
 			return ps, err
 		}
-		select {
-		case <-ctx.Done():
+		if poll.Pause(ctx, keeperPause) != nil {
 			return ps, fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s is still going down", p.Config), "'den ps' tells which agents it waits for")
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
@@ -193,22 +185,16 @@ func (a *app) ensureKeeper(ctx context.Context, p keeper.StateDir, argv []string
 // pauseForKeeper waits briefly for a keeper that holds the lock and does not
 // respond.
 func pauseForKeeper(ctx context.Context, p keeper.StateDir) error {
-	select {
-	case <-ctx.Done():
+	if poll.Pause(ctx, keeperPause/2) != nil {
 		return fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s holds its lock and does not answer", p.Config), "its log is %s", p.Log())
-	case <-time.After(10 * time.Millisecond):
-		return nil
 	}
+	return nil
 }
 
 // endWithoutKeeper stops the agents of a keeper that was killed. It runs dend
 // as a keeper that only shuts down.
 func (a *app) endWithoutKeeper(ctx context.Context, p keeper.StateDir) error {
-	binary, err := a.dend()
-	if err != nil {
-		return err
-	}
-	argv, err := a.keeperArgv(binary, p)
+	argv, err := a.keeperArgv(p)
 	if err != nil {
 		return err
 	}
@@ -257,76 +243,20 @@ func keeperEnv(environ []string, p keeper.StateDir) []string {
 	return append(env, home.HostMark+"="+p.Config)
 }
 
-// dend returns the path of the keeper's binary: next to this one, or on the
-// PATH.
-func (a *app) dend() (string, error) {
-	if path := a.getenv("DEN_DEND"); path != "" {
-		return path, nil
-	}
-	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), "dend")
-		if _, err := os.Stat(beside); err == nil {
-			return beside, nil
-		}
-	}
-	path, err := exec.LookPath("dend")
-	if err != nil {
-		return "", fault.Hintf(fault.Errorf(fault.NotFound, "dend, the keeper, is neither beside den nor on the PATH"), "'make install' installs both; DEN_DEND names another")
-	}
-	return filepath.Abs(path)
-}
-
-// dendArgv is the command line of one of dend's parts for the Home, with flags.
-func (a *app) dendArgv(part string, flags ...string) ([]string, error) {
-	root, err := a.home()
-	if err != nil {
-		return nil, err
-	}
-	binary, err := a.dend()
-	if err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this binary: %w", err)
-	}
-	return append([]string{binary, part, "--home", root.Path, "--den", self}, flags...), nil
-}
-
-// become replaces this process by dend, which prints errors as this one does.
-func (a *app) become(argv []string) error {
-	if a.json {
-		argv = slices.Insert(slices.Clone(argv), 1, "-j")
-	}
-	return fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, a.environ))
-}
-
-func (a *app) keeperArgv(binary string, p keeper.StateDir) ([]string, error) {
-	root, err := a.home()
-	if err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this binary: %w", err)
-	}
-	return []string{binary, "-f", p.Config, "--home", root.Path, "--den", self}, nil
-}
-
 // lastAnswer bounds the question for what is missing when the time is over.
 const lastAnswer = 5 * time.Second
 
 // awaitAgents returns when every agent is where it is wanted. When the time is
 // over, the error tells of each that is not.
 func (a *app) awaitAgents(ctx context.Context, p keeper.StateDir, limit time.Duration) (ps keeper.Ps, err error) {
-	err = a.keep(ctx, p.Config, keeper.MethodPs, keeper.Agent{Wait: true}, &ps)
+	err = keepAt(ctx, p, keeper.MethodPs, keeper.Agent{Wait: true}, &ps)
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ps, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswer)
 	defer cancel()
 	ps = keeper.Ps{}
-	if now := a.keep(ctx, p.Config, keeper.MethodPs, nil, &ps); now != nil {
+	if now := keepAt(ctx, p, keeper.MethodPs, nil, &ps); now != nil {
 		return ps, fault.Errorf(fault.Timeout, "not all agents are up after %v, and the keeper does not tell which: %w", limit, now)
 	}
 	return ps, notUp(ps.Agents, limit, time.Now())
