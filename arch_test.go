@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	// ui
 	"internal/ui": {},
 	"internal/ui/cli": {
-		"internal/base/atomicfile", "internal/base/build", "internal/base/fault", "internal/base/ident", "internal/base/plainjson", "internal/base/poll", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/brief", "internal/base/build", "internal/base/fault", "internal/base/ident", "internal/base/plainjson", "internal/base/poll", "internal/base/rpc",
 		"internal/process/git", "internal/process/pty", "internal/process/supervise",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/render", "internal/screen/render/film", "internal/screen/render/redact",
 		"internal/screen/replay", "internal/screen/vt",
@@ -68,13 +68,13 @@ var allowed = map[string][]string{
 		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/wire",
 	},
 	"internal/ui/dashboard": {
-		"internal/base/fault", "internal/base/poll",
+		"internal/base/brief", "internal/base/fault", "internal/base/poll",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/replay", "internal/screen/vt",
 		"internal/session/attention", "internal/session/cell", "internal/session/home",
 	},
 	"internal/ui/dashboard/fleet": {"internal/base/build", "internal/base/fault", "internal/keeper"},
 	"internal/ui/dashboard/nights": {
-		"internal/base/fault",
+		"internal/base/brief", "internal/base/fault",
 		"internal/screen/eventlog",
 		"internal/ticks/history", "internal/ticks/instance", "internal/ticks/plan", "internal/ticks/registry", "internal/ticks/transcript",
 		"internal/ui/dashboard",
@@ -88,7 +88,7 @@ var allowed = map[string][]string{
 		"internal/ui/dashboard", "internal/ui/dashboard/fleet", "internal/ui/dashboard/nights",
 	},
 	"internal/ui/dashboard/web": {
-		"internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/httpguard", "internal/base/journal", "internal/base/poll", "internal/base/rpc",
+		"internal/base/brief", "internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/httpguard", "internal/base/journal", "internal/base/poll", "internal/base/rpc",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/render", "internal/screen/render/film", "internal/screen/vt",
 		"internal/chat/irc/ircd/history",
@@ -481,6 +481,7 @@ var allowed = map[string][]string{
 	"internal/base/journal":     {"internal/base/atomicfile", "internal/base/fault"},
 	"internal/base/mcpserver":   {"internal/base/fault", "internal/base/httpguard"},
 	"internal/base/plainjson":   {},
+	"internal/base/brief":       {},
 	"internal/base/poll":        {},
 	"internal/base/rpc":         {"internal/base/fault"},
 

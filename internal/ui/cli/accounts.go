@@ -65,10 +65,8 @@ func (a *app) removeAccountCmd() *cobra.Command {
 }
 
 func (a *app) changeAccount(ctx context.Context, method string, account keeper.Account, status string) error {
-	if err := a.keep(ctx, method, account, nil); err != nil {
-		return err
-	}
-	return a.answer(map[string]any{"name": account.Name, "status": status}, func(w io.Writer) { fmt.Fprintf(w, "account '%s' is %s\n", account.Name, status) })
+	err := a.keep(ctx, method, account, nil)
+	return a.result(err, map[string]any{"name": account.Name, "status": status}, func(w io.Writer) { fmt.Fprintf(w, "account '%s' is %s\n", account.Name, status) })
 }
 
 // maxPasswordInput bounds what is read as a password.

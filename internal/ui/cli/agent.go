@@ -62,10 +62,8 @@ func (a *app) orderCmd(order, short string) *cobra.Command {
 				late:  fault.Hintf(fault.Errorf(fault.Timeout, "'%s' is not done within %s", order, limit.String()), "the order holds all the same; 'den ps' tells what it waits for"),
 			}
 			var ps keeper.Ps
-			if err := a.perform(cmd.Context(), carryOut, &ps); err != nil {
-				return err
-			}
-			return a.answer(ps, func(io.Writer) { printPs(a.sheet(), ps, time.Now()) })
+			err := a.perform(cmd.Context(), carryOut, &ps)
+			return a.result(err, ps, func(io.Writer) { printPs(a.sheet(), ps, time.Now()) })
 		},
 	})
 	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return at once")
@@ -85,10 +83,8 @@ func (a *app) peekCmd() *cobra.Command {
 				return fault.Errorf(fault.Usage, "-n is a number of lines; 0 means all")
 			}
 			var p keeper.Peeked
-			if err := a.keep(cmd.Context(), keeper.MethodPeek, keeper.Agent{Name: args[0], Lines: lines}, &p); err != nil {
-				return err
-			}
-			return a.answer(p, func(w io.Writer) {
+			err := a.keep(cmd.Context(), keeper.MethodPeek, keeper.Agent{Name: args[0], Lines: lines}, &p)
+			return a.result(err, p, func(w io.Writer) {
 				if p.Text != "" {
 					fmt.Fprintln(w, p.Text)
 				}

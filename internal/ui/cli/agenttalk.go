@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"den/internal/agent/harness/ipc"
+	"den/internal/base/brief"
 	"den/internal/base/fault"
 	"den/internal/base/ident"
 	"den/internal/keeper"
@@ -87,7 +88,7 @@ func printNudges(w io.Writer, all []keeper.Nudge, now time.Time) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "NUDGE\tAGENT\tSTATUS\tAGE\tTEXT\tNOTE")
 	for _, n := range all {
-		text := shorten(strings.Join(strings.Fields(n.Text), " "), nudgeShown)
+		text := brief.Runes(strings.Join(strings.Fields(n.Text), " "), nudgeShown)
 		note, _, _ := strings.Cut(n.Note, "\n")
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", n.ID, n.Agent, n.Status, formatAge(now.Sub(n.Created)), text, note)
 	}
@@ -133,10 +134,8 @@ it is 11. The message stays in both cases: the same --id with the same text wait
 				reach: patience(limit + duration(keeperGrace)), unknown: "how far the message " + id + " has come",
 			}
 			var answer ipc.Answer
-			if err := a.perform(cmd.Context(), ask, &answer); err != nil {
-				return err
-			}
-			return a.answer(answer, func(w io.Writer) { fmt.Fprintln(w, answer.Text) })
+			err = a.perform(cmd.Context(), ask, &answer)
+			return a.result(err, answer, func(w io.Writer) { fmt.Fprintln(w, answer.Text) })
 		},
 	})
 	cmd.Flags().StringVar(&id, "id", "", "the message's id; a message with a known id is not sent again")
@@ -222,10 +221,8 @@ finished. NAME defaults to $DEN_AGENT.`,
 			if err != nil {
 				return err
 			}
-			if err := a.keep(cmd.Context(), keeper.MethodDrained, keeper.Agent{Name: name}, nil); err != nil {
-				return err
-			}
-			return a.answer(map[string]any{"status": "noted"}, nil)
+			err = a.keep(cmd.Context(), keeper.MethodDrained, keeper.Agent{Name: name}, nil)
+			return a.result(err, map[string]any{"status": "noted"}, nil)
 		},
 	})
 }

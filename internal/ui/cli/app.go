@@ -100,6 +100,14 @@ func (a *app) answer(v any, text func(w io.Writer)) error {
 	return nil
 }
 
+// result is answer for what may have failed.
+func (a *app) result(err error, v any, text func(w io.Writer)) error {
+	if err != nil {
+		return err
+	}
+	return a.answer(v, text)
+}
+
 // answerPartly prints the result of a command that did only some of its work:
 // with --json the failures are part of the same object.
 func (a *app) answerPartly(failed error, v map[string]any, text func(w io.Writer)) error {

@@ -71,10 +71,8 @@ func (a *app) answerQuestionCmd() *cobra.Command {
 func (a *app) decide(ctx context.Context, d keeper.Decision) error {
 	d.By = userName()
 	var decided keeper.Decided
-	if err := a.keep(ctx, keeper.MethodDecide, d, &decided); err != nil {
-		return err
-	}
-	return a.answer(approvalDecision{ID: d.ID, Decision: d.Option, Always: decided.Always, Note: decided.Note}, func(w io.Writer) {
+	err := a.keep(ctx, keeper.MethodDecide, d, &decided)
+	return a.result(err, approvalDecision{ID: d.ID, Decision: d.Option, Always: decided.Always, Note: decided.Note}, func(w io.Writer) {
 		always := ""
 		if decided.Always {
 			always = ", and the like of it from now on"
@@ -228,10 +226,8 @@ func (a *app) askPolicy(ctx context.Context, verb string, question any) error {
 		return fmt.Errorf("ask the policy: %w", err)
 	}
 	var said keeper.PermissionAnswer
-	if err := a.runKeeperVerb(ctx, p, []string{"permissions", verb, string(words)}, &said); err != nil {
-		return err
-	}
-	return a.answer(said.Object, func(w io.Writer) { io.WriteString(w, said.Text) })
+	err = a.runKeeperVerb(ctx, p, []string{"permissions", verb, string(words)}, &said)
+	return a.result(err, said.Object, func(w io.Writer) { io.WriteString(w, said.Text) })
 }
 
 // maxHookInput bounds what a program tells its hook: a file that is written comes

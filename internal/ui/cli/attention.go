@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/brief"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/session"
@@ -49,10 +50,7 @@ parts.`,
 				return a.followAttention(cmd.Context(), a.teller(cmd.Context(), command))
 			}
 			all, err := a.whatWaits(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return a.answer(all, func(io.Writer) { printAttention(a.sheet(), all, time.Now()) })
+			return a.result(err, all, func(io.Writer) { printAttention(a.sheet(), all, time.Now()) })
 		},
 	}))
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print changes as they come")
@@ -80,7 +78,7 @@ func printAttention(to sheet, all keeper.Attention, now time.Time) {
 	rows := [][]span{header("FOR", "WHO", "KIND", "WHAT", "DECIDE")}
 	for _, w := range all.Waiting {
 		rows = append(rows, []span{
-			{text: waitingAge(w, now)}, {whoOf(w), strong}, {w.Kind, kindStyle(w.Kind)}, {text: shorten(w.What, maxWhat)}, {text: decideText(w)},
+			{text: waitingAge(w, now)}, {whoOf(w), strong}, {w.Kind, kindStyle(w.Kind)}, {text: brief.Runes(w.What, maxWhat)}, {text: decideText(w)},
 		})
 	}
 	to.table(rows)
@@ -112,14 +110,6 @@ func kindStyle(kind string) style {
 // maxWhat bounds what is shown of a question, so that its command is seen; -j
 // has it whole.
 const maxWhat = 100
-
-func shorten(text string, most int) string {
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return string(runes[:most-1]) + "…"
-}
 
 // decideText is the first command, and what the others do. The first is
 // explained where its name says more than the command.
@@ -267,7 +257,7 @@ func (a *app) printChange(c attentionChange) error {
 		return a.printJSON(c)
 	}
 	mark := map[string]string{"waiting": "+", "changed": "~", "over": "-"}[c.Event]
-	line := []span{{mark + " ", faint}, {whoOf(c.Item), strong}, {" " + c.Item.Kind + " ", kindStyle(c.Item.Kind)}, {text: shorten(c.Item.What, maxWhat)}}
+	line := []span{{mark + " ", faint}, {whoOf(c.Item), strong}, {" " + c.Item.Kind + " ", kindStyle(c.Item.Kind)}, {text: brief.Runes(c.Item.What, maxWhat)}}
 	switch {
 	case c.Ended != nil:
 		line = append(line, span{text: ": " + endedText(*c.Ended)})

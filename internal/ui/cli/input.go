@@ -100,10 +100,7 @@ func (a *app) sendInput(ctx context.Context, s *session.Session, in wire.Input) 
 
 // answerSeq prints the number of the event that a command caused.
 func (a *app) answerSeq(seq uint64, err error) error {
-	if err != nil {
-		return err
-	}
-	return a.answer(wire.Seq{Seq: seq}, nil)
+	return a.result(err, wire.Seq{Seq: seq}, nil)
 }
 
 func (a *app) resizeCmd() *cobra.Command {

@@ -201,10 +201,7 @@ func (a *app) initInstance(ctx context.Context, n newInstance, script bool) erro
 	}
 	n.Created = time.Now()
 	known, err := r.Add(ctx, n.Instance)
-	if err != nil {
-		return err
-	}
-	return a.answer(map[string]any{"name": known.Name, "path": known.Path, "remote": known.Remote}, func(w io.Writer) {
+	return a.result(err, map[string]any{"name": known.Name, "path": known.Path, "remote": known.Remote}, func(w io.Writer) {
 		fmt.Fprintf(w, "%s is %s\n", known.Name, known.Path)
 		if known.Remote != "" {
 			fmt.Fprintf(w, "its remote is %s\n", withoutPassword(known.Remote))

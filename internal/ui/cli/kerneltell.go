@@ -80,10 +80,8 @@ func (a *app) kernelPauseCmd() *cobra.Command {
 		if why == "" {
 			why = "by " + userName()
 		}
-		if err := in.Repo.Pause(datarepo.Pause{When: time.Now(), Why: why}); err != nil {
-			return err
-		}
-		return a.answer(map[string]any{"name": in.Name, "paused": true, "why": why}, func(w io.Writer) {
+		err := in.Repo.Pause(datarepo.Pause{When: time.Now(), Why: why})
+		return a.result(err, map[string]any{"name": in.Name, "paused": true, "why": why}, func(w io.Writer) {
 			fmt.Fprintf(w, "%s is paused; a tick that runs goes on\n", in.Name)
 		})
 	})
@@ -131,10 +129,8 @@ at the same time are one tick.`,
 		case list:
 			return a.listWakes(ctx, in)
 		case cancel != "":
-			if err := in.Wakes.Cancel(ctx, cancel); err != nil {
-				return err
-			}
-			return a.answer(map[string]any{"name": in.Name, "cancelled": cancel}, func(w io.Writer) { fmt.Fprintf(w, "cancelled %s\n", cancel) })
+			err := in.Wakes.Cancel(ctx, cancel)
+			return a.result(err, map[string]any{"name": in.Name, "cancelled": cancel}, func(w io.Writer) { fmt.Fprintf(w, "cancelled %s\n", cancel) })
 		}
 		id, err := in.Wakes.Add(ctx, time.Now(), spec)
 		if err != nil {
@@ -226,10 +222,7 @@ func (a *app) kernelStatusCmd() *cobra.Command {
 			return err
 		}
 		s, err := in.Status(ctx, time.Now())
-		if err != nil {
-			return err
-		}
-		return a.answer(s, func(w io.Writer) { printInstance(w, s) })
+		return a.result(err, s, func(w io.Writer) { printInstance(w, s) })
 	})
 }
 

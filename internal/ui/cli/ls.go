@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"den/internal/base/brief"
 	"den/internal/session"
 	"den/internal/session/attention"
 	"den/internal/session/home"
@@ -58,10 +59,7 @@ for an answer), failed and done (nobody has looked yet), busy, ready (it waits f
 				return err
 			}
 			sessions, err := a.list(root, all)
-			if err != nil {
-				return err
-			}
-			return a.answer(map[string]any{"sessions": sessions}, func(io.Writer) { printSessions(a.sheet(), sessions, all) })
+			return a.result(err, map[string]any{"sessions": sessions}, func(io.Writer) { printSessions(a.sheet(), sessions, all) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also sessions that are over")
@@ -201,16 +199,12 @@ func (s listed) statusSpan() span {
 
 // oneLine formats text for a table: no control characters, at most n runes.
 func oneLine(s string, n int) string {
-	s = strings.Map(func(r rune) rune {
+	return brief.Runes(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
-	}, s)
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
+	}, s), n)
 }
 
 func (a *app) statusCmd() *cobra.Command {

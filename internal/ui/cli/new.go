@@ -226,10 +226,7 @@ environment cannot be found: the answer says that there may be survivors.`,
 			end = s.ForceKill
 		}
 		killed, err := end(ctx, time.Duration(grace))
-		if err != nil {
-			return err
-		}
-		return a.answer(killed, func(w io.Writer) {
+		return a.result(err, killed, func(w io.Writer) {
 			fmt.Fprintln(w, killed.Status)
 			if killed.MayHaveSurvivors {
 				fmt.Fprintln(w, "it may have survivors: its host was gone, and without a cgroup a process that cleared its environment is not found")

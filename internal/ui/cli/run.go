@@ -214,10 +214,7 @@ func (a *app) fireCmd() *cobra.Command {
 				return err
 			}
 			r, err := s.Fire(cmd.Context(), code, time.Duration(timeout))
-			if err != nil {
-				return err
-			}
-			return a.answer(map[string]any{"cell_id": r.CellID, "status": r.Status}, func(w io.Writer) { fmt.Fprintln(w, r.CellID) })
+			return a.result(err, map[string]any{"cell_id": r.CellID, "status": r.Status}, func(w io.Writer) { fmt.Fprintln(w, r.CellID) })
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -368,10 +365,7 @@ shell, with exit codes, until that shell ends. A cell that began it is released.
 		GroupID: groupCell,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		r, err := s.Marks(ctx, time.Duration(timeout))
-		if err != nil {
-			return err
-		}
-		return a.answer(map[string]string{"cell_id": r.CellID, "status": "marked"}, func(w io.Writer) { fmt.Fprintln(w, "marked") })
+		return a.result(err, map[string]string{"cell_id": r.CellID, "status": "marked"}, func(w io.Writer) { fmt.Fprintln(w, "marked") })
 	})
 	cmd.Flags().VarP(&timeout, "timeout", "t", "how long to wait for the shell")
 	return cmd
@@ -388,10 +382,7 @@ ssh, an editor. Code that follows goes to that program.`,
 		GroupID: groupCell,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		r, err := s.Release(ctx)
-		if err != nil {
-			return err
-		}
-		return a.answer(r, func(w io.Writer) {
+		return a.result(err, r, func(w io.Writer) {
 			fmt.Fprintf(w, "released cell %s; in the foreground: %s\n", r.CellID, r.Why)
 		})
 	})

@@ -96,10 +96,7 @@ func (a *app) listSkills() error {
 
 func (a *app) getSkill(name string) error {
 	s, err := loadSkill(name)
-	if err != nil {
-		return err
-	}
-	return a.answer(s, func(w io.Writer) { fmt.Fprint(w, s.Content) })
+	return a.result(err, s, func(w io.Writer) { fmt.Fprint(w, s.Content) })
 }
 
 // ownDirs are where each kind of agent looks for skills, below the user's home

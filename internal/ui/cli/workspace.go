@@ -33,10 +33,7 @@ func (a *app) initCmd() *cobra.Command {
 		Args:    args(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := writeExample(cmp.Or(first(args), "."), example)
-			if err != nil {
-				return err
-			}
-			return a.answer(map[string]any{"path": path}, func(w io.Writer) {
+			return a.result(err, map[string]any{"path": path}, func(w io.Writer) {
 				fmt.Fprintf(w, "wrote %s; 'den up' starts its agents", path)
 				if example == "team" {
 					fmt.Fprint(w, ", 'den ps' says how to join their chat")
@@ -120,10 +117,8 @@ func onKeeper(ctx context.Context, p keeper.StateDir, do func(c *keeper.Client) 
 func asking[T any](a *app, method string, params func(words []string) any, text func(w io.Writer, answer T)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, words []string) error {
 		var answer T
-		if err := a.keep(cmd.Context(), method, params(words), &answer); err != nil {
-			return err
-		}
-		return a.answer(answer, func(w io.Writer) { text(w, answer) })
+		err := a.keep(cmd.Context(), method, params(words), &answer)
+		return a.result(err, answer, func(w io.Writer) { text(w, answer) })
 	}
 }
 
@@ -326,10 +321,8 @@ func (a *app) downCmd() *cobra.Command {
 		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.runDown(cmd.Context(), limit); err != nil {
-				return err
-			}
-			return a.answer(map[string]any{"status": "down"}, func(w io.Writer) { fmt.Fprintln(w, "down") })
+			err := a.runDown(cmd.Context(), limit)
+			return a.result(err, map[string]any{"status": "down"}, func(w io.Writer) { fmt.Fprintln(w, "down") })
 		},
 	})
 	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait for the agents to end")

@@ -34,10 +34,8 @@ func (a *app) worktreeListCmd() *cobra.Command {
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var all keeper.Worktrees
-			if err := a.askTrees(cmd.Context(), keeper.MethodWorktrees, nil, []string{"list"}, &all); err != nil {
-				return err
-			}
-			return a.answer(all, func(io.Writer) { a.printTrees(all) })
+			err := a.askTrees(cmd.Context(), keeper.MethodWorktrees, nil, []string{"list"}, &all)
+			return a.result(err, all, func(io.Writer) { a.printTrees(all) })
 		},
 	})
 }
@@ -60,10 +58,8 @@ There is no way to remove others with den: 'git worktree remove --force PATH' do
 				words = append(words, "--dry-run")
 			}
 			var done keeper.Worktrees
-			if err := a.askTrees(cmd.Context(), keeper.MethodPrune, req, append(words, names...), &done); err != nil {
-				return err
-			}
-			return a.answer(done, func(w io.Writer) { printPruned(w, done) })
+			err := a.askTrees(cmd.Context(), keeper.MethodPrune, req, append(words, names...), &done)
+			return a.result(err, done, func(w io.Writer) { printPruned(w, done) })
 		},
 		ValidArgsFunction: a.completeAgent,
 	})

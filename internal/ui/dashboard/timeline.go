@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"den/internal/base/brief"
 	"den/internal/screen/eventlog"
 	"den/internal/session/cell"
 )
@@ -84,7 +84,7 @@ func (t *Timeline) add(ev eventlog.Event) {
 	case eventlog.Exit:
 		t.Exit = string(ev.Data)
 	case eventlog.Mark:
-		t.Marks = keepNewest(t, append(t.Marks, MarkAt{at, cut(ev.Data)}))
+		t.Marks = keepNewest(t, append(t.Marks, MarkAt{at, cut(string(ev.Data))}))
 	case eventlog.Resize:
 		if cols, rows, ok := ev.Size(); ok {
 			t.Resizes = keepNewest(t, append(t.Resizes, ResizeAt{at, cols, rows}))
@@ -105,9 +105,9 @@ func noteLabel(ev eventlog.Event) string {
 	case ok && n.Kind == eventlog.TerminalBell:
 		return "bell"
 	case ok && n.Kind == eventlog.TerminalNotification && n.Title != "" && n.Text != "":
-		return cut([]byte(n.Title + ": " + n.Text))
+		return cut(n.Title + ": " + n.Text)
 	case ok && n.Kind == eventlog.TerminalNotification:
-		return cut([]byte(n.Title + n.Text))
+		return cut(n.Title + n.Text)
 	}
 	return ""
 }
@@ -125,7 +125,7 @@ func (t *Timeline) addCell(data []byte, at eventlog.Position) {
 		}
 	}
 	if i < 0 {
-		t.Cells = keepNewest(t, append(t.Cells, CellSpan{ID: ev.Cell, Code: cut([]byte(ev.Code)), Status: ev.Status, Start: at}))
+		t.Cells = keepNewest(t, append(t.Cells, CellSpan{ID: ev.Cell, Code: cut(ev.Code), Status: ev.Status, Start: at}))
 		i = len(t.Cells) - 1
 	}
 	c := &t.Cells[i]
@@ -173,11 +173,12 @@ func keepNewest[T any](t *Timeline, s []T) []T {
 	return slices.Delete(s, 0, n)
 }
 
-func cut(text []byte) string {
-	if len(text) > maxCode {
-		return strings.ToValidUTF8(string(text[:maxCode]), "") + "…"
+func cut(text string) string {
+	short, cut := brief.Bytes(text, maxCode)
+	if cut {
+		short += "…"
 	}
-	return string(text)
+	return short
 }
 
 // maxTimelines bounds the cached timelines; the least recently used are

@@ -16,8 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"den/internal/base/brief"
 	"den/internal/base/fault"
 	"den/internal/screen/eventlog"
 	"den/internal/ticks/history"
@@ -144,13 +144,7 @@ func (m *Model) open(name string) (*instance.Instance, error) {
 }
 
 // clip bounds a text that others wrote.
-func clip(text string) string {
-	text = strings.TrimSpace(text)
-	if utf8.RuneCountInString(text) <= maxText {
-		return text
-	}
-	return string([]rune(text)[:maxText]) + "…"
-}
+func clip(text string) string { return brief.Runes(strings.TrimSpace(text), maxText+1) }
 
 // Bar is a tick on a timeline.
 type Bar struct {
@@ -328,23 +322,11 @@ func shorten(e transcript.Entry) Entry {
 		input = string(e.Detail)
 	}
 	var cutText, cutInput bool
-	out.Text, cutText = head(e.Text)
-	out.Input, cutInput = head(input)
+	out.Text, cutText = brief.Bytes(e.Text, maxEntry)
+	out.Input, cutInput = brief.Bytes(input, maxEntry)
 	out.Cut = cutText || cutInput
 	out.Entry.Input, out.Entry.Detail, out.Entry.Text = nil, nil, ""
 	return out
-}
-
-// head is the beginning of a text.
-func head(text string) (string, bool) {
-	if len(text) <= maxEntry {
-		return text, false
-	}
-	cut := maxEntry
-	for cut > 0 && text[cut]&0xC0 == 0x80 { // not within a character
-		cut--
-	}
-	return text[:cut], true
 }
 
 // Terminal returns the recording of a terminal that was archived, and what it

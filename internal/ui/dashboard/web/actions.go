@@ -9,9 +9,9 @@ import (
 	"net"
 	"net/http"
 	"runtime"
-	"strings"
 	"time"
 
+	"den/internal/base/brief"
 	"den/internal/base/fault"
 	"den/internal/base/httpguard"
 	"den/internal/base/journal"
@@ -240,8 +240,8 @@ const maxDetail = 1000 // bytes that are kept of what was said
 
 func (a *audit) write(e AuditEntry) error {
 	e.V, e.At, e.By = auditVersion, time.Now().UTC(), a.by
-	if len(e.Detail) > maxDetail {
-		e.Detail = strings.ToValidUTF8(e.Detail[:maxDetail], "") + "…"
+	if short, cut := brief.Bytes(e.Detail, maxDetail); cut {
+		e.Detail = short + "…"
 	}
 	return a.journal.Append(e)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 
+	"den/internal/base/brief"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/ui/dashboard"
@@ -214,13 +215,13 @@ func newAttention(all keeper.Attention) *attention {
 
 func newWaiting(w keeper.Waiting) waiting {
 	out := waiting{Waiting: w}
-	out.What, _ = shorten(w.What)
+	out.What, _ = brief.Bytes(w.What, maxShown)
 	if w.Approval == nil {
 		return out
 	}
 	approval := *w.Approval
 	var cut bool
-	out.Input, cut = shorten(inputText(approval.Detail))
+	out.Input, cut = brief.Bytes(inputText(approval.Detail), maxShown)
 	approval.Detail = nil
 	out.Cut = shortenRequest(&approval.Request) || cut
 	out.Approval = &approval
@@ -246,7 +247,7 @@ func inputText(detail json.RawMessage) string {
 func shortenRequest(r *keeper.ApprovalRequest) (cut bool) {
 	for _, text := range []*string{&r.Tool, &r.Command, &r.Dir, &r.URL, &r.Text} {
 		var c bool
-		*text, c = shorten(*text)
+		*text, c = brief.Bytes(*text, maxShown)
 		cut = cut || c
 	}
 	size := 0
@@ -257,11 +258,4 @@ func shortenRequest(r *keeper.ApprovalRequest) (cut bool) {
 		}
 	}
 	return cut
-}
-
-func shorten(text string) (short string, cut bool) {
-	if len(text) <= maxShown {
-		return text, false
-	}
-	return string(bytes.ToValidUTF8([]byte(text[:maxShown]), nil)), true
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/agent/harness/turns"
+	"den/internal/base/brief"
 	"den/internal/base/fault"
 	"den/internal/chat/irc/ircd/history"
 	"den/internal/keeper"
@@ -124,7 +125,7 @@ func isChannelTalk(r history.Record) bool {
 func newMessage(r history.Record) message {
 	nick, _, _ := strings.Cut(r.Source, "!")
 	m := message{ID: r.ID, At: r.Time(), From: nick, Account: r.Account, Kind: "says"}
-	m.Text, m.Cut = shorten(r.Text)
+	m.Text, m.Cut = brief.Bytes(r.Text, maxShown)
 	switch r.Command {
 	case "NOTICE":
 		m.Kind = "notice"
