@@ -161,6 +161,20 @@ func (a *app) onSession(cmd *cobra.Command, words int, run func(ctx context.Cont
 	return cmd
 }
 
+// onWord makes cmd a verb for a session and one word, such as code or the id of a
+// cell. split finds them among the words that are given.
+func (a *app) onWord(cmd *cobra.Command, split func(ctx context.Context, args []string) (*session.Session, string, error), run func(ctx context.Context, s *session.Session, word string) error) *cobra.Command {
+	cmd.ValidArgsFunction = a.completeSession
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, word, err := split(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), s, word)
+	}
+	return cmd
+}
+
 // optionalTarget splits the arguments of a verb whose SESSION may be omitted:
 // if there is one more than want, the first is the session.
 func (a *app) optionalTarget(args []string, want int) (*session.Session, []string, error) {

@@ -22,7 +22,7 @@ import (
 
 func (a *app) batchCmd() *cobra.Command {
 	var keepGoing bool
-	cmd := &cobra.Command{
+	cmd := a.onWord(&cobra.Command{
 		Use:   "batch [SESSION] [FILE|-|JSON]",
 		Short: "Run several steps in one session",
 		Long: `Run several steps in one session, in order. Steps are a JSON array, or one object per
@@ -39,15 +39,9 @@ what was sent is not undone. A question is no failure where an answer is the nex
 		Example: `  den batch work '[{"type":"ls","enter":true},{"wait":{"ready":true}},{"snapshot":{}}]'` + "\n  den batch work steps.json --keep-going",
 		GroupID: groupCell,
 		Args:    args(0, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, steps, err := a.batchTarget(args)
-			if err != nil {
-				return err
-			}
-			return a.runBatch(cmd.Context(), s, steps, keepGoing)
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, a.batchTarget, func(ctx context.Context, s *session.Session, steps string) error {
+		return a.runBatch(ctx, s, steps, keepGoing)
+	})
 	cmd.Flags().BoolVar(&keepGoing, "keep-going", false, "continue after a failed step")
 	return cmd
 }
@@ -68,7 +62,7 @@ type stepRecord struct {
 
 // batchTarget splits the words of batch. Steps without a session are for the
 // implied one.
-func (a *app) batchTarget(args []string) (*session.Session, string, error) {
+func (a *app) batchTarget(_ context.Context, args []string) (*session.Session, string, error) {
 	if len(args) == 1 && isSteps(args[0]) {
 		s, err := a.target("")
 		return s, args[0], err

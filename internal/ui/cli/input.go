@@ -21,14 +21,14 @@ func (a *app) typeCmd() *cobra.Command {
 		Example: "  den type work 'make test' --enter",
 		GroupID: groupSession,
 	}, 1, func(ctx context.Context, s *session.Session, words []string) error {
-		return a.sendInput(ctx, s, wire.Input{Text: &words[0], Enter: enter})
+		return a.answerSeq(s.Input(ctx, wire.Input{Text: &words[0], Enter: enter}))
 	})
 	cmd.Flags().BoolVar(&enter, "enter", false, "press Enter afterwards")
 	return cmd
 }
 
 func (a *app) pasteCmd() *cobra.Command {
-	return &cobra.Command{
+	return a.onWord(&cobra.Command{
 		Use:   "paste [SESSION] [TEXT|-]",
 		Short: "Paste text, bracketed if the program has enabled it",
 		Long: `Paste TEXT, or stdin ('-' or nothing), as a terminal pastes the clipboard: as a
@@ -36,19 +36,16 @@ bracketed paste if the program has enabled that.`,
 		Example: "  den paste work \"$(cat script.py)\"\n  den paste work - < script.py",
 		GroupID: groupSession,
 		Args:    args(0, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rest, err := a.leadingTarget(args, func(string) bool { return len(args) == 1 })
-			if err != nil {
-				return err
-			}
-			text, err := a.textOrStdin(cmd.Context(), rest)
-			if err != nil {
-				return err
-			}
-			return a.sendInput(cmd.Context(), s, wire.Input{Paste: &text})
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, func(ctx context.Context, args []string) (*session.Session, string, error) {
+		s, rest, err := a.leadingTarget(args, func(string) bool { return len(args) == 1 })
+		if err != nil {
+			return nil, "", err
+		}
+		text, err := a.textOrStdin(ctx, rest)
+		return s, text, err
+	}, func(ctx context.Context, s *session.Session, text string) error {
+		return a.answerSeq(s.Input(ctx, wire.Input{Paste: &text}))
+	})
 }
 
 // textOrStdin returns the one word given, or all of stdin.
@@ -88,14 +85,10 @@ WheelUp:ROW,COL WheelDown:ROW,COL (if the program has enabled mouse events).`,
 			if len(rest) == 0 {
 				return fault.Errorf(fault.Usage, "keys needs at least one chord, such as Enter or C-c")
 			}
-			return a.sendInput(cmd.Context(), s, wire.Input{Keys: rest})
+			return a.answerSeq(s.Input(cmd.Context(), wire.Input{Keys: rest}))
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-}
-
-func (a *app) sendInput(ctx context.Context, s *session.Session, in wire.Input) error {
-	return a.answerSeq(s.Input(ctx, in))
 }
 
 // answerSeq prints the number of the event that a command caused.

@@ -27,7 +27,7 @@ type runOptions struct {
 
 func (a *app) runCmd() *cobra.Command {
 	o := runOptions{timeout: duration(30 * time.Second)}
-	cmd := &cobra.Command{
+	cmd := a.onWord(&cobra.Command{
 		Use:     "run [SESSION] CODE",
 		Aliases: []string{"await"},
 		Short:   "Run code in a session and wait until it is done",
@@ -43,15 +43,17 @@ leaves the cell running.`,
 		Example: "  den run work 'make test' -t 5m\n  den run py 'print(6*7)' -j\n  den run work --file script.sh",
 		GroupID: groupCell,
 		Args:    args(0, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, code, err := a.cellCode(cmd.Context(), args, o.file)
-			if err != nil {
-				return err
-			}
-			return a.runRun(cmd, s, code, o)
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, a.codeIn(&o.file), func(ctx context.Context, s *session.Session, code string) error {
+		req, err := o.request(code)
+		if err != nil {
+			return err
+		}
+		r, err := s.Run(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.answerRun(s, r, o)
+	})
 	a.addRunFlags(cmd, &o)
 	cmd.Flags().StringVar(&o.file, "file", "", "take the code from `F`")
 	return cmd
@@ -75,38 +77,28 @@ func (o *runOptions) request(code string) (session.Run, error) {
 	return session.Run{Code: code, Timeout: time.Duration(o.timeout), KeepWaiting: o.keepWaiting, MaxLines: o.maxLines}, nil
 }
 
-// cellCode splits the words of run and fire: [SESSION] CODE, or [SESSION] with
-// the code in a file or on stdin.
-func (a *app) cellCode(ctx context.Context, args []string, file string) (*session.Session, string, error) {
-	if file != "" {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			return nil, "", fault.Errorf(fault.Usage, "read code: %w", err)
+// codeIn splits the words of run and fire: [SESSION] CODE, or [SESSION] with the
+// code in a file or on stdin.
+func (a *app) codeIn(file *string) func(ctx context.Context, args []string) (*session.Session, string, error) {
+	return func(ctx context.Context, args []string) (*session.Session, string, error) {
+		if *file != "" {
+			raw, err := os.ReadFile(*file)
+			if err != nil {
+				return nil, "", fault.Errorf(fault.Usage, "read code: %w", err)
+			}
+			s, _, err := a.optionalTarget(args, 0)
+			return s, string(raw), err
 		}
-		s, _, err := a.optionalTarget(args, 0)
-		return s, string(raw), err
+		if len(args) == 0 {
+			return nil, "", fault.Hintf(fault.Errorf(fault.Usage, "no code was given"), "for example 'den run work \"make test\"', or '-' for stdin")
+		}
+		s, rest, err := a.optionalTarget(args, 1)
+		if err != nil {
+			return s, "", err
+		}
+		code, err := a.textOrStdin(ctx, rest)
+		return s, code, err
 	}
-	if len(args) == 0 {
-		return nil, "", fault.Hintf(fault.Errorf(fault.Usage, "no code was given"), "for example 'den run work \"make test\"', or '-' for stdin")
-	}
-	s, rest, err := a.optionalTarget(args, 1)
-	if err != nil {
-		return s, "", err
-	}
-	code, err := a.textOrStdin(ctx, rest)
-	return s, code, err
-}
-
-func (a *app) runRun(cmd *cobra.Command, s *session.Session, code string, o runOptions) error {
-	req, err := o.request(code)
-	if err != nil {
-		return err
-	}
-	r, err := s.Run(cmd.Context(), req)
-	if err != nil {
-		return err
-	}
-	return a.answerRun(s, r, o)
 }
 
 // answerRun prints the result of a cell that was waited for.
@@ -148,14 +140,6 @@ func (a *app) answerCell(s *session.Session, r cell.Result, raw bool) error {
 		a.explainCell(r, err)
 	}
 	return reported{err}
-}
-
-func (a *app) printCell(r cell.Result) error {
-	return a.answer(r, func(w io.Writer) {
-		if r.Output != "" {
-			fmt.Fprintln(w, r.Output)
-		}
-	})
 }
 
 // cellError returns the error that a cell's result stands for, or nil.
@@ -202,22 +186,16 @@ func (a *app) explainCell(r cell.Result, err error) {
 func (a *app) fireCmd() *cobra.Command {
 	var file string
 	timeout := duration(300 * time.Second)
-	cmd := &cobra.Command{
+	cmd := a.onWord(&cobra.Command{
 		Use:     "fire [SESSION] CODE",
 		Short:   "Run code in a session without waiting",
 		Example: "  den fire work 'make test' -j\n  den poll work",
 		GroupID: groupCell,
 		Args:    args(0, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, code, err := a.cellCode(cmd.Context(), args, file)
-			if err != nil {
-				return err
-			}
-			r, err := s.Fire(cmd.Context(), code, time.Duration(timeout))
-			return a.result(err, map[string]any{"cell_id": r.CellID, "status": r.Status}, func(w io.Writer) { fmt.Fprintln(w, r.CellID) })
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, a.codeIn(&file), func(ctx context.Context, s *session.Session, code string) error {
+		r, err := s.Fire(ctx, code, time.Duration(timeout))
+		return a.result(err, map[string]any{"cell_id": r.CellID, "status": r.Status}, func(w io.Writer) { fmt.Fprintln(w, r.CellID) })
+	})
 	cmd.Flags().StringVar(&file, "file", "", "take the code from `F`")
 	cmd.Flags().VarP(&timeout, "timeout", "t", "after this long 'den poll' reports timeout; the cell keeps running")
 	return cmd
@@ -225,39 +203,33 @@ func (a *app) fireCmd() *cobra.Command {
 
 func (a *app) pollCmd() *cobra.Command {
 	var raw bool
-	cmd := &cobra.Command{
+	cmd := a.onWord(&cobra.Command{
 		Use:     "poll [SESSION] [CELL]",
 		Short:   "Show the state or result of a cell",
 		Example: "  den poll work -j",
 		GroupID: groupCell,
 		Args:    args(0, 2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			s, id, err := a.pollTarget(args)
-			if err != nil {
-				return err
-			}
-			r, err := s.Poll(id)
-			if err != nil {
-				return err
-			}
-			if r.Final() {
-				a.looked(s)
-			}
-			if err := a.answerCell(s, r, raw); err != nil {
-				return err
-			}
-			if !a.json && !r.Final() {
-				fmt.Fprintf(a.stderr, "cell '%s' is running\n", r.CellID)
-			}
-			return nil
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, a.pollTarget, func(_ context.Context, s *session.Session, id string) error {
+		r, err := s.Poll(id)
+		if err != nil {
+			return err
+		}
+		if r.Final() {
+			a.looked(s)
+		}
+		if err := a.answerCell(s, r, raw); err != nil {
+			return err
+		}
+		if !a.json && !r.Final() {
+			fmt.Fprintf(a.stderr, "cell '%s' is running\n", r.CellID)
+		}
+		return nil
+	})
 	cmd.Flags().BoolVar(&raw, "raw", false, "print the bytes as the program wrote them; with -j in base64, as \"raw\"")
 	return cmd
 }
 
-func (a *app) pollTarget(args []string) (*session.Session, string, error) {
+func (a *app) pollTarget(_ context.Context, args []string) (*session.Session, string, error) {
 	ref, id := "", ""
 	switch {
 	case len(args) == 2:
@@ -391,7 +363,11 @@ ssh, an editor. Code that follows goes to that program.`,
 // printResult prints a cell's result: its rendered output, or the bytes.
 func (a *app) printResult(s *session.Session, r cell.Result, raw bool) error {
 	if !raw {
-		return a.printCell(r)
+		return a.answer(r, func(w io.Writer) {
+			if r.Output != "" {
+				fmt.Fprintln(w, r.Output)
+			}
+		})
 	}
 	parts, err := s.RawOutput(r.CellID)
 	if err != nil {

@@ -287,23 +287,19 @@ it never disturbs the session, and works for one that is over. For full-screen p
 		Example: "  den watch build",
 		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
-		return a.runWatch(ctx, s)
+		m, err := s.Dir.Inspect()
+		if err != nil {
+			return err
+		}
+		term := vt.New(vt.Config{Cols: m.Cols, Rows: m.Rows, Scrollback: replay.Scrollback})
+		lines := replay.NewLines(term, func(line string) error {
+			return a.answer(map[string]string{"line": line}, func(w io.Writer) { fmt.Fprintln(w, line) })
+		})
+		if err := s.Follow(ctx, 0, lines.Apply); err != nil {
+			return err
+		}
+		return lines.Finish()
 	})
-}
-
-func (a *app) runWatch(ctx context.Context, s *session.Session) error {
-	m, err := s.Dir.Inspect()
-	if err != nil {
-		return err
-	}
-	term := vt.New(vt.Config{Cols: m.Cols, Rows: m.Rows, Scrollback: replay.Scrollback})
-	lines := replay.NewLines(term, func(line string) error {
-		return a.answer(map[string]string{"line": line}, func(w io.Writer) { fmt.Fprintln(w, line) })
-	})
-	if err := s.Follow(ctx, 0, lines.Apply); err != nil {
-		return err
-	}
-	return lines.Finish()
 }
 
 // redactOptions say what screens, pictures and recordings must not show.

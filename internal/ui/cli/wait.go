@@ -169,7 +169,7 @@ func (a *app) notifyCmd() *cobra.Command {
 
 func (a *app) eventsCmd() *cobra.Command {
 	var once, all bool
-	cmd := &cobra.Command{
+	cmd := a.onWord(&cobra.Command{
 		Use:   "events [SESSION] [CELL]",
 		Short: "Follow a session's cells and messages, one JSON object per line",
 		Long: `Print one event per line when a cell starts, asks something ("asking") or ends, when a
@@ -180,15 +180,9 @@ that cell's events are printed, from its start.`,
 		Example: "  den events work\n  den events work -1 && echo 'a cell has ended or asks'",
 		GroupID: groupCell,
 		Args:    args(0, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := a.pollTarget(args)
-			if err != nil {
-				return err
-			}
-			return a.runEvents(cmd.Context(), s, id, once, all)
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, a.pollTarget, func(ctx context.Context, s *session.Session, id string) error {
+		return a.runEvents(ctx, s, id, once, all)
+	})
 	cmd.Flags().BoolVarP(&once, "once", "1", false, "exit when a cell has ended or asks something")
 	cmd.Flags().BoolVar(&all, "all", false, "from the beginning of the log")
 	return cmd

@@ -76,14 +76,8 @@ func (u *ui) agentsKey(name string) {
 	switch name {
 	case "w", "esc":
 		a.open = false
-	case "up", "k":
-		a.move(-1)
-	case "down", "j":
-		a.move(1)
-	case "pgup":
-		a.move(-10)
-	case "pgdown":
-		a.move(10)
+	case "up", "k", "down", "j", "pgup", "pgdown":
+		a.move(rowsOf(name))
 	case "home", "g":
 		a.move(-len(a.all()))
 	case "end", "G":
@@ -175,10 +169,7 @@ func (u *ui) drawAgents(width, height int) []string {
 	if len(all) == 0 && len(lines) < height {
 		lines = append(lines, fit(faint.Render("   no agents"), width))
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return append(lines[:height], why...)
+	return append(fill(lines, width, height), why...)
 }
 
 func (u *ui) agentsProblem() string {

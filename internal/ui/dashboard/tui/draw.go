@@ -142,10 +142,7 @@ func (u *ui) drawPane(width, height int) []string {
 		}
 		lines = append(lines, fit(" "+faint.Render(word), width))
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return lines
+	return fill(lines, width, height)
 }
 
 func (u *ui) drawTitle(width, height int) string {
@@ -292,10 +289,7 @@ func (u *ui) drawAside(width, height int) []string {
 	for i := range shown {
 		lines = append(lines, u.drawCell(&shown[i], width))
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return lines[:height]
+	return fill(lines, width, height)
 }
 
 func (u *ui) drawCell(c *dashboard.CellSpan, width int) string {

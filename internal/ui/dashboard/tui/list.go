@@ -182,10 +182,7 @@ func (u *ui) drawList(width, height int) []string {
 			lines = append(lines, fit(faint.Render(" "+l), width))
 		}
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return lines[:height]
+	return fill(lines, width, height)
 }
 
 func (u *ui) emptyList() []string {

@@ -103,14 +103,8 @@ func (u *ui) nightsKey(name string) {
 		s.move(-1)
 	case "right", "l":
 		s.move(1)
-	case "up", "k":
-		s.moveTick(-1)
-	case "down", "j":
-		s.moveTick(1)
-	case "pgup":
-		s.moveTick(-10)
-	case "pgdown":
-		s.moveTick(10)
+	case "up", "k", "down", "j", "pgup", "pgdown":
+		s.moveTick(rowsOf(name))
 	case "home", "g":
 		s.tick = 0
 	case "end", "G":
@@ -203,10 +197,7 @@ func (u *ui) drawNights(width, height int) []string {
 	if n := s.current(); n != nil {
 		lines = append(lines, u.drawBars(n, width, height-len(lines))...)
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return lines[:height]
+	return fill(lines, width, height)
 }
 
 func (u *ui) drawNight(n Night, chosen bool, width int) string {

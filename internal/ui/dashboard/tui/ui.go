@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"maps"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -280,19 +279,17 @@ func (u *ui) escape() {
 }
 
 func (u *ui) listKey(name string) bool {
-	switch name {
-	case "up", "k":
-		u.move(-1)
-	case "down", "j":
-		u.move(1)
-	case "pgup":
-		u.move(-10)
-	case "pgdown":
-		u.move(10)
-	default:
-		return false
+	by := rowsOf(name)
+	if by != 0 {
+		u.move(by)
 	}
-	return true
+	return by != 0
+}
+
+// rowsOf is how many rows down a key moves in a list: less than 0 is up, and 0
+// says that it does not.
+func rowsOf(name string) int {
+	return map[string]int{"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -10, "pgdown": 10}[name]
 }
 
 func (u *ui) timeKey(name string) bool {
@@ -379,12 +376,7 @@ var helpText = []string{
 func (u *ui) drawHelp() []string {
 	lines := []string{bar.Render(ends(" den dashboard", "any key: back ", u.width))}
 	for _, l := range helpText {
-		if len(lines) < u.height {
-			lines = append(lines, fit(l, u.width))
-		}
+		lines = append(lines, fit(l, u.width))
 	}
-	for len(lines) < u.height {
-		lines = append(lines, strings.Repeat(" ", u.width))
-	}
-	return lines
+	return fill(lines, u.width, u.height)
 }
