@@ -25,7 +25,6 @@ func (a *app) agentCmd() *cobra.Command {
 		Use:     "agent",
 		Short:   "Manage one agent: start, stop, nudge, answer, peek, attach, logs, turns, explain",
 		Example: "  den agent nudge greeter 'echo hello'\n  den agent peek greeter\n  den agent logs greeter",
-		GroupID: groupAgent,
 	})
 	for _, o := range []struct{ order, short string }{
 		{keeper.OrderStart, "Start the agent and wait until it runs"},

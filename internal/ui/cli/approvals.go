@@ -24,7 +24,6 @@ func (a *app) approvalsCmd() *cobra.Command {
 		Use:     "approvals",
 		Short:   "List what agents ask; approve or deny it, or answer it",
 		Example: "  den approvals\n  den approvals approve k3f\n  den approvals deny k3f --why 'use the staging server'\n  den approvals answer k3f 'the second one'",
-		GroupID: groupAgent,
 		Args:    unknownVerb,
 		RunE: asking(a, keeper.MethodApprovals, func([]string) any { return keeper.Agent{} },
 			func(w io.Writer, all keeper.Approvals) { printApprovals(w, all, time.Now()) }),
@@ -128,7 +127,6 @@ func (a *app) permissionsCmd() *cobra.Command {
 		Short:   "Say which rule decides what an agent may do, and what other rules would have decided",
 		Long:    "Say which rule decides what an agent may do, and what other rules would have decided.\n\n" + permissionDefaults,
 		Example: "  den permissions explain coder 'git push'\n  den permissions replay --rules looser.toml --since 30d",
-		GroupID: groupAgent,
 	}, a.permissionsExplainCmd(), a.permissionsReplayCmd())
 }
 

@@ -35,7 +35,6 @@ With --read-only nothing is sent and nothing is resized.
 
 Press the detach keys to leave; the session keeps running.`,
 		Example: "  den attach work\n  den attach work --read-only\n  den attach work --detach-keys 'C-b d'",
-		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		keys, err := newDetachKeys(detach)
 		if err != nil {

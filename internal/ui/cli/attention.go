@@ -40,7 +40,6 @@ for permission ended. With --exec a command is run by the shell for each change,
 object is on its stdin, and DEN_ATTENTION_EVENT, _KIND, _STATE, _AGENT, _SESSION and _WHAT have its
 parts.`,
 		Example: "  den attention\n  den attention -f\n  den attention -f --exec 'notify-send \"$DEN_ATTENTION_AGENT\" \"$DEN_ATTENTION_WHAT\"'\n  den attention -j | jq -r '.waiting[].actions[0].command'",
-		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if command != "" && !follow {
@@ -289,7 +288,6 @@ What asks something, and an agent that was given up, still does. To attach, to l
 'den snapshot', 'den agent peek' or a dashboard, and to wait for an end says the same.
 A NAME is that of a session of the Home, else that of an agent of the workspace.`,
 		Example: "  den seen work\n  den seen coder tester",
-		GroupID: groupSession,
 		Args:    args(1, -1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			for _, name := range names {

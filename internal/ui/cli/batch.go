@@ -37,7 +37,6 @@ All steps are checked before the first is sent. A wait sees only what comes afte
 last input step. The first step that fails ends the batch, unless --keep-going is given;
 what was sent is not undone. A question is no failure where an answer is the next step. One record per step is printed; on Ctrl-C, those so far.`,
 		Example: `  den batch work '[{"type":"ls","enter":true},{"wait":{"ready":true}},{"snapshot":{}}]'` + "\n  den batch work steps.json --keep-going",
-		GroupID: groupCell,
 		Args:    args(0, 2),
 	}, a.batchTarget, func(ctx context.Context, s *session.Session, steps string) error {
 		return a.runBatch(ctx, s, steps, keepGoing)

@@ -36,7 +36,6 @@ process DEN_NICK says which agent that is; --nick names another one.
 
 Messages that your supervisor has for you are printed on standard error as [whisper:KIND] TEXT.`,
 		Example: "  den channel send '#general' 'the tests pass'\n  den channel read '#general'\n  den channel ask '#general' --timeout 60 'which port?'",
-		GroupID: groupAgent,
 	})
 	var nick, reader string
 	var limit int
@@ -156,7 +155,6 @@ func (a *app) harnessCmd() *cobra.Command {
 		Use:     "harness",
 		Short:   "Look at and steer the harness of an agent: status, pause, resume, cancel, shutdown",
 		Example: "  den harness status coder\n  den harness pause coder",
-		GroupID: groupAgent,
 	})
 	for _, v := range []struct {
 		kind, short, example string
@@ -200,7 +198,6 @@ func (a *app) accountsCmd() *cobra.Command {
 has 'listen', from others. Programs of this user need none at its socket, which 'den ps' prints.
 An account that is the 'owner' of an agent decides in the channels what the agent may do.`,
 		Example: "  den accounts\n  den accounts set bob\n  den accounts remove bob",
-		GroupID: groupAgent,
 		Args:    unknownVerb,
 		RunE: asking(a, keeper.MethodAccounts, func([]string) any { return nil }, func(w io.Writer, all keeper.Accounts) {
 			for _, name := range all.Accounts {

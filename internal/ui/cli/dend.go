@@ -39,7 +39,6 @@ address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1. The 
 waits for a person; with --allow-actions it can decide and answer what is asked, send messages
 to agents, take terminals over and stop things, and ADDR has to be on this machine.`,
 		Example: "  den dashboard\n  den dashboard work --all\n  den dashboard --web --allow-actions",
-		GroupID: groupSession,
 		Args:    args(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if web {
@@ -180,7 +179,6 @@ its terminals are sessions, which end with it unless they are kept.
 With --http clients connect to ADDR, by default a free port of 127.0.0.1. The address is
 printed; clients need a token, which is read from DEN_MCP_TOKEN or a file.`,
 		Example: "  claude mcp add den -- den mcp\n  codex mcp add den -- den mcp\n  den mcp --http 127.0.0.1:7350",
-		GroupID: groupSession,
 		Args:    args(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			argv, err := a.mcpArgv(o, args)

@@ -37,7 +37,6 @@ func (a *app) doctorCmd() *cobra.Command {
 		Use:     "doctor",
 		Short:   "Check that den works on this machine, and suggest fixes",
 		Example: "  den doctor",
-		GroupID: groupMachine,
 		Args:    args(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd.Context()) },
 	})
@@ -223,7 +222,6 @@ func (a *app) versionCmd() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  den version -j",
-		GroupID: groupMachine,
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			return a.answer(map[string]any{

@@ -51,7 +51,6 @@ to stdout. An interrupted export leaves no file.
 --from and --to are times as for 'den snapshot --at': 90s is after the start, -10s ago.
 --redact and --redact-tokens hide text in pictures and in casts.`,
 		Example: "  den export work -o work.gif --idle-limit 2s\n  den export work --format webm --speed 4 --from -5m\n  den export work --format cast --redact-tokens -o - > work.cast\n  den export work --format text -o work.txt",
-		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		return a.runExport(ctx, s, o)
 	})

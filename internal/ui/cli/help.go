@@ -24,7 +24,6 @@ func (a *app) manCmd() *cobra.Command {
 		Use:     "man",
 		Short:   "Print den's manual page, or write one for each command",
 		Example: "  den man | man -l -\n  den man --dir /usr/local/share/man/man1",
-		GroupID: groupMachine,
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			root := newRoot(a, nil) // with all verbs
@@ -236,7 +235,6 @@ func (a *app) skillsCmd() *cobra.Command {
 		Use:     "skills",
 		Short:   "Teach a coding agent to use den",
 		Example: "  den skills get den\n  den skills install --project",
-		GroupID: groupMachine,
 	})
 	var project bool
 	var to string

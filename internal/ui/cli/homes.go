@@ -27,7 +27,6 @@ func (a *app) gcCmd() *cobra.Command {
 artifacts. An active session is never touched. Without --home or DEN_HOME all known
 Homes are cleaned, and missing Homes are removed from the registry.`,
 		Example: "  den gc --older-than 24h\n  den gc --keep 10 --dry-run",
-		GroupID: groupMachine,
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			o.OlderThan = time.Duration(older)
@@ -112,7 +111,6 @@ func (a *app) homesCmd() *cobra.Command {
 		Short:   "List the Homes of this machine",
 		Long:    "List the Homes that have hosted a session on this machine: those with an active\nsession, or with --all every known one.",
 		Example: "  den homes\n  den homes --all -j\n  den homes rm ~/old-project/.den",
-		GroupID: groupMachine,
 		Args:    unknownVerb,
 		RunE:    list,
 	}
@@ -197,7 +195,6 @@ func (a *app) hostCmd() *cobra.Command {
 		Use:     "host",
 		Short:   "Manage the host processes of sessions",
 		Example: "  den host upgrade --all",
-		GroupID: groupMachine,
 	})
 	var all bool
 	upgrade := &cobra.Command{

@@ -19,7 +19,6 @@ func (a *app) typeCmd() *cobra.Command {
 		Short:   "Type literal text",
 		Long:    "Type TEXT as a person would: nothing in it is interpreted, and a newline is the Enter key.",
 		Example: "  den type work 'make test' --enter",
-		GroupID: groupSession,
 	}, 1, func(ctx context.Context, s *session.Session, words []string) error {
 		return a.answerSeq(s.Input(ctx, wire.Input{Text: &words[0], Enter: enter}))
 	})
@@ -34,7 +33,6 @@ func (a *app) pasteCmd() *cobra.Command {
 		Long: `Paste TEXT, or stdin ('-' or nothing), as a terminal pastes the clipboard: as a
 bracketed paste if the program has enabled that.`,
 		Example: "  den paste work \"$(cat script.py)\"\n  den paste work - < script.py",
-		GroupID: groupSession,
 		Args:    args(0, 2),
 	}, func(ctx context.Context, args []string) (*session.Session, string, error) {
 		s, rest, err := a.leadingTarget(args, func(string) bool { return len(args) == 1 })
@@ -75,7 +73,6 @@ With modifiers: C-c or Ctrl+C, M-x or Alt+X, S-Up, C-M-Left; repeated: Down*5.
 Mouse, rows and columns from 0: Click:ROW,COL RightClick:ROW,COL Drag:ROW,COL-ROW,COL
 WheelUp:ROW,COL WheelDown:ROW,COL (if the program has enabled mouse events).`,
 		Example: "  den keys work C-c\n  den keys editor Esc : w q Enter\n  den keys menu Down*3 Enter\n  den keys mc Click:0,5",
-		GroupID: groupSession,
 		Args:    args(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, rest, err := a.leadingTarget(args, isChord)
@@ -101,7 +98,6 @@ func (a *app) resizeCmd() *cobra.Command {
 		Use:     "resize [SESSION] COLS ROWS",
 		Short:   "Change the terminal's size",
 		Example: "  den resize work 200 50",
-		GroupID: groupSession,
 	}, 2, func(ctx context.Context, s *session.Session, words []string) error {
 		cols, err1 := strconv.Atoi(words[0])
 		rows, err2 := strconv.Atoi(words[1])
@@ -118,7 +114,6 @@ func (a *app) signalCmd() *cobra.Command {
 		Short:   "Send a signal to the foreground process group",
 		Long:    "Send SIG (INT, TERM, HUP, USR1, KILL, ...) to the foreground process group.",
 		Example: "  den signal work INT",
-		GroupID: groupSession,
 	}, 1, func(ctx context.Context, s *session.Session, words []string) error {
 		return a.answerSeq(s.Signal(ctx, words[0]))
 	})
@@ -129,7 +124,6 @@ func (a *app) markCmd() *cobra.Command {
 		Use:     "mark [SESSION] LABEL",
 		Short:   "Put a label into the event log",
 		Example: "  den mark work 'before the upgrade'",
-		GroupID: groupSession,
 	}, 1, func(ctx context.Context, s *session.Session, words []string) error {
 		return a.answerSeq(s.Mark(ctx, words[0]))
 	})

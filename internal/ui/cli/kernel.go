@@ -39,7 +39,6 @@ again; what it remembers is in its files.
 
 NAME may be omitted in a terminal of the agent itself.`,
 		Example: "  den kernel init demo --example && den kernel tick demo\n  den kernel watch demo",
-		GroupID: groupAgent,
 	}, a.kernelInitCmd(), a.kernelListCmd(), a.kernelRemoveCmd(), a.kernelRunCmd("tick"), a.kernelRunCmd("watch"),
 		a.kernelTriggerCmd(), a.kernelWakeCmd(), a.kernelNotifyCmd(), a.kernelPauseCmd(), a.kernelResumeCmd(),
 		a.kernelStatusCmd(), a.kernelLogsCmd(), a.kernelReplayCmd(), a.kernelInstallCmd(), a.kernelUninstallCmd(), a.kernelToolCmd())

@@ -51,7 +51,6 @@ func (a *app) lsCmd() *cobra.Command {
 for an answer), failed and done (nobody has looked yet), busy, ready (it waits for input), over.
 'den attention' lists those that need you, and 'den seen' says that you have looked.`,
 		Example: "  den ls\n  den ls --all -j",
-		GroupID: groupSession,
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			root, err := a.home()
@@ -215,7 +214,6 @@ func (a *app) statusCmd() *cobra.Command {
 		Long: `Show everything known about a session: its program, the foreground process, whether it
 waits for input and how that is known, sizes, and the state of the recording.`,
 		Example: "  den status work -j",
-		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		status, err := s.Status(ctx)
 		if err != nil {

@@ -167,15 +167,36 @@ A first look:
 // verbs maps the first word of a command line to the constructor of its
 // command.
 func (a *app) verbs() map[string]func() *cobra.Command {
-	return map[string]func() *cobra.Command{
-		"new": a.newCmd, "ls": a.lsCmd, "status": a.statusCmd, "kill": a.killCmd,
-		"type": a.typeCmd, "paste": a.pasteCmd, "keys": a.keysCmd, "resize": a.resizeCmd, "signal": a.signalCmd, "mark": a.markCmd,
-		"wait": a.waitCmd, "snapshot": a.snapshotCmd, "attach": a.attachCmd, "watch": a.watchCmd, "dashboard": a.dashboardCmd, "mcp": a.mcpCmd, "history": a.historyCmd,
-		"screenshot": a.screenshotCmd, "export": a.exportCmd,
-		"run": a.runCmd, "answer": a.answerCmd, "fire": a.fireCmd, "poll": a.pollCmd, "int": a.intCmd, "release": a.releaseCmd, "marks": a.marksCmd, "notify": a.notifyCmd, "events": a.eventsCmd, "seen": a.seenCmd, "batch": a.batchCmd,
-		"init": a.initCmd, "up": a.upCmd, "down": a.downCmd, "ps": a.psCmd, "reload": a.reloadCmd, "agent": a.agentCmd, "channel": a.channelCmd, "harness": a.harnessCmd, "approvals": a.approvalsCmd, "permissions": a.permissionsCmd, "accounts": a.accountsCmd, "attention": a.attentionCmd, "kernel": a.kernelCmd, "worktree": a.worktreeCmd,
-		"gc": a.gcCmd, "homes": a.homesCmd, "doctor": a.doctorCmd, "version": a.versionCmd, "skills": a.skillsCmd, "host": a.hostCmd, "man": a.manCmd,
+	all := map[string]func() *cobra.Command{}
+	for group, verbs := range map[string]map[string]func() *cobra.Command{
+		groupSession: {
+			"new": a.newCmd, "ls": a.lsCmd, "status": a.statusCmd, "kill": a.killCmd, "type": a.typeCmd, "paste": a.pasteCmd, "keys": a.keysCmd,
+			"resize": a.resizeCmd, "signal": a.signalCmd, "mark": a.markCmd, "wait": a.waitCmd, "snapshot": a.snapshotCmd, "attach": a.attachCmd,
+			"watch": a.watchCmd, "dashboard": a.dashboardCmd, "mcp": a.mcpCmd, "history": a.historyCmd, "screenshot": a.screenshotCmd, "export": a.exportCmd,
+			"seen": a.seenCmd,
+		},
+		groupCell: {
+			"run": a.runCmd, "answer": a.answerCmd, "fire": a.fireCmd, "poll": a.pollCmd, "int": a.intCmd, "release": a.releaseCmd, "marks": a.marksCmd,
+			"notify": a.notifyCmd, "events": a.eventsCmd, "batch": a.batchCmd,
+		},
+		groupAgent: {
+			"init": a.initCmd, "up": a.upCmd, "down": a.downCmd, "ps": a.psCmd, "reload": a.reloadCmd, "agent": a.agentCmd, "channel": a.channelCmd,
+			"harness": a.harnessCmd, "approvals": a.approvalsCmd, "permissions": a.permissionsCmd, "accounts": a.accountsCmd, "attention": a.attentionCmd,
+			"kernel": a.kernelCmd, "worktree": a.worktreeCmd,
+		},
+		groupMachine: {
+			"gc": a.gcCmd, "homes": a.homesCmd, "doctor": a.doctorCmd, "version": a.versionCmd, "skills": a.skillsCmd, "host": a.hostCmd, "man": a.manCmd,
+		},
+	} {
+		for word, make := range verbs {
+			all[word] = func() *cobra.Command {
+				cmd := make()
+				cmd.GroupID = group
+				return cmd
+			}
+		}
 	}
+	return all
 }
 
 // The groups under which help lists the verbs.

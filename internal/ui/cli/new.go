@@ -44,7 +44,6 @@ exits or 'den kill' ends it; it does not depend on its caller.
 den's flags come before CMD. One behind it is refused, unless '--' before CMD says that all
 of it belongs to the program.`,
 		Example: "  den new work\n  den new py --cols 100 python3 -q\n  den new build -- make -j4 test",
-		GroupID: groupSession,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -219,7 +218,6 @@ removes them. With --force a host that does not answer is killed too.
 Where the host was gone already and there is no cgroup, a process that cleared its
 environment cannot be found: the answer says that there may be survivors.`,
 		Example: "  den kill work\n  den kill work --grace 10s",
-		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		end := s.Kill
 		if force {

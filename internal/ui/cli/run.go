@@ -41,7 +41,6 @@ quiet. If the program asks something before it is done, the command returns at o
 "waiting_for" and exit 13: answer with 'den answer', which waits on. A timeout (exit 11)
 leaves the cell running.`,
 		Example: "  den run work 'make test' -t 5m\n  den run py 'print(6*7)' -j\n  den run work --file script.sh",
-		GroupID: groupCell,
 		Args:    args(0, 2),
 	}, a.codeIn(&o.file), func(ctx context.Context, s *session.Session, code string) error {
 		req, err := o.request(code)
@@ -190,7 +189,6 @@ func (a *app) fireCmd() *cobra.Command {
 		Use:     "fire [SESSION] CODE",
 		Short:   "Run code in a session without waiting",
 		Example: "  den fire work 'make test' -j\n  den poll work",
-		GroupID: groupCell,
 		Args:    args(0, 2),
 	}, a.codeIn(&file), func(ctx context.Context, s *session.Session, code string) error {
 		r, err := s.Fire(ctx, code, time.Duration(timeout))
@@ -207,7 +205,6 @@ func (a *app) pollCmd() *cobra.Command {
 		Use:     "poll [SESSION] [CELL]",
 		Short:   "Show the state or result of a cell",
 		Example: "  den poll work -j",
-		GroupID: groupCell,
 		Args:    args(0, 2),
 	}, a.pollTarget, func(_ context.Context, s *session.Session, id string) error {
 		r, err := s.Poll(id)
@@ -248,7 +245,6 @@ func (a *app) intCmd() *cobra.Command {
 		Use:     "int [SESSION]",
 		Short:   "Press Ctrl-C and interrupt the running cell",
 		Example: "  den int work",
-		GroupID: groupCell,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		r, err := s.Interrupt(ctx)
 		if err != nil {
@@ -273,7 +269,6 @@ exit 13), and wait: until it asks again, is done, or the time is up. The result 
 exit code are those of 'den run'. If the cell asks nothing, nothing is typed (exit 5). With
 --question nothing is typed if it asks another question by now.`,
 		Example: "  den answer work yes\n  den answer work --keys Down Enter -t 5m",
-		GroupID: groupCell,
 		Args:    args(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runAnswer(cmd, args, chords, question, o)
@@ -334,7 +329,6 @@ func (a *app) marksCmd() *cobra.Command {
 zsh or a POSIX shell inside the session's program. Cells are then as exact as in a local
 shell, with exit codes, until that shell ends. A cell that began it is released.`,
 		Example: "  den run work 'ssh host'; den marks work; den run work 'make test' -j",
-		GroupID: groupCell,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		r, err := s.Marks(ctx, time.Duration(timeout))
 		return a.result(err, map[string]string{"cell_id": r.CellID, "status": "marked"}, func(w io.Writer) { fmt.Fprintln(w, "marked") })
@@ -351,7 +345,6 @@ func (a *app) releaseCmd() *cobra.Command {
 say what runs in the foreground. For a cell that began a program which does not end: a REPL,
 ssh, an editor. Code that follows goes to that program.`,
 		Example: "  den run work 'python3 -q'; den release work; den run work 'print(1)'",
-		GroupID: groupCell,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		r, err := s.Release(ctx)
 		return a.result(err, r, func(w io.Writer) {

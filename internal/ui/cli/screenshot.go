@@ -72,7 +72,6 @@ machine's own fonts are asked for the rest, and for coloured emoji (NotoColorEmo
 --fonts embedded they are not, and the picture is the same on every machine. A character
 that no font has is drawn as a box with its number, and listed as missing.`,
 		Example: "  den screenshot work\n  den screenshot work -o now.png --theme light --scale 2 --frame\n  den screenshot work --at -30s --format svg -o - > before.svg",
-		GroupID: groupSession,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE`, or to stdout for -")

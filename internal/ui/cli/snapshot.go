@@ -42,7 +42,6 @@ func (a *app) snapshotCmd() *cobra.Command {
 time, or a duration: 90s is a minute and a half after the start, -10s ten seconds ago.
 The result is also kept as an artifact in the session's directory, unless it is redacted.`,
 		Example: "  den snapshot work\n  den snapshot work --format json --scrollback 100 -j\n  den snapshot work --at -30s\n  den snapshot work --format html > screen.html",
-		GroupID: groupSession,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "text", "text, json (styled runs), ansi or html")
@@ -255,7 +254,6 @@ func (a *app) historyCmd() *cobra.Command {
 		Short:   "Print the last lines, scrollback included",
 		Long:    "Print the last N×5 lines of the session, scrollback included.",
 		Example: "  den history work\n  den history -n 20 work",
-		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		if n < 1 {
 			return fault.Errorf(fault.Usage, "-n is at least 1")
@@ -285,7 +283,6 @@ sequences and without the intermediate states of progress bars. It follows the e
 it never disturbs the session, and works for one that is over. For full-screen programs use
 'den attach --read-only'.`,
 		Example: "  den watch build",
-		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		m, err := s.Dir.Inspect()
 		if err != nil {

@@ -49,7 +49,6 @@ machine) shows what it would run the first time, and asks.
 If agents of an earlier keeper run and the file would end more than half of them, it is
 refused until --yes confirms it.`,
 		Example: "  den up && den ps\n  den up --wait\n  den up --foreground\n  den up --install",
-		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runUp(cmd.Context(), o) },
 	})

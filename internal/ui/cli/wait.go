@@ -41,7 +41,6 @@ With --after SEQ only a screen with output later than that event counts. Pass th
 'type', 'paste' or 'keys' returned, so that earlier text cannot match. Text is also found
 where the terminal wrapped it.`,
 		Example: "  den wait work --text 'Build finished' -t 5m\n  den wait work --ready\n  den wait work --regex '\\$ $' --stable 300ms\n  den wait job --exit -t 1h",
-		GroupID: groupSession,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.text, "text", "", "the screen shows `S`")
@@ -161,7 +160,6 @@ func (a *app) notifyCmd() *cobra.Command {
 		Use:     "notify [SESSION] MESSAGE",
 		Short:   "Send a message to the followers of a session's events",
 		Example: "  den notify work 'the build is ready'",
-		GroupID: groupCell,
 	}, 1, func(ctx context.Context, s *session.Session, words []string) error {
 		return a.answerSeq(s.Notify(ctx, wire.Notify{Message: words[0], From: fmt.Sprintf("den:%d", os.Getppid())}))
 	})
@@ -178,7 +176,6 @@ or writes to the clipboard, and when the session closes. It follows the event lo
 event is missed, and it works for a session that is over. It begins now, or with --all at the beginning of the log. With a CELL only
 that cell's events are printed, from its start.`,
 		Example: "  den events work\n  den events work -1 && echo 'a cell has ended or asks'",
-		GroupID: groupCell,
 		Args:    args(0, 2),
 	}, a.pollTarget, func(ctx context.Context, s *session.Session, id string) error {
 		return a.runEvents(ctx, s, id, once, all)

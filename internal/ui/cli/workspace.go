@@ -29,7 +29,6 @@ func (a *app) initCmd() *cobra.Command {
 		Use:     "init [DIR]",
 		Short:   "Write a den.toml with example agents",
 		Example: "  den init && den up && den ps\n  den init --example team",
-		GroupID: groupAgent,
 		Args:    args(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := writeExample(cmp.Or(first(args), "."), example)
@@ -175,7 +174,6 @@ func (a *app) psCmd() *cobra.Command {
 		Use:     "ps",
 		Short:   "Show the wanted and actual state of each agent, and why they differ",
 		Example: "  den ps\n  den ps -j",
-		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE:    asking(a, keeper.MethodPs, func([]string) any { return nil }, func(_ io.Writer, ps keeper.Ps) { printPs(a.sheet(), ps, time.Now()) }),
 	}))
@@ -318,7 +316,6 @@ func (a *app) downCmd() *cobra.Command {
 		Short:   "End all agents of the workspace and its keeper",
 		Long:    "Interrupt the workspace's agents, wait for them to end, kill those that are left, and stop the keeper.\nAgents that a killed keeper left running are ended too. Once begun, it completes even if this command is interrupted.",
 		Example: "  den down",
-		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := a.runDown(cmd.Context(), limit)
@@ -405,7 +402,6 @@ func (a *app) reloadCmd() *cobra.Command {
 		Short:   "Make the keeper reload the workspace's file now",
 		Long:    "The keeper reloads the file by itself when it changes. A file with errors changes nothing: the old configuration stays in force, and 'den ps' says why.\nA file that would end more than half of the agents at once is held until --yes confirms it.",
 		Example: "  den reload\n  den reload --yes",
-		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.keep(cmd.Context(), keeper.MethodReload, keeper.Agent{Yes: yes}, nil); err != nil {

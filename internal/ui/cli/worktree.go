@@ -20,7 +20,6 @@ func (a *app) worktreeCmd() *cobra.Command {
 		Use:     "worktree",
 		Short:   "List the git worktrees of agents, and remove those whose work is merged or pushed",
 		Example: "  den worktree list\n  den worktree prune --dry-run",
-		GroupID: groupAgent,
 	}, a.worktreeListCmd(), a.worktreePruneCmd())
 }
 
