@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,10 +134,7 @@ func (a *app) target(ref string) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ref == "" {
-		ref = a.getenv("DEN_SESSION")
-	}
-	if ref != "" {
+	if ref = cmp.Or(ref, a.getenv("DEN_SESSION")); ref != "" {
 		return session.Open(root, ref, a.options())
 	}
 	d, err := root.Only()

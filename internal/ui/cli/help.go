@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io"
@@ -64,11 +65,7 @@ func manPage(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(w, ".TH %q 1 \"\" \"den %s\" \"den manual\"\n", strings.ToUpper(title), build.Version)
 	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", roff(title), roff(cmd.Short))
 	fmt.Fprintf(w, ".SH SYNOPSIS\n.B %s\n", roff(cmd.UseLine()))
-	long := cmd.Long
-	if long == "" {
-		long = cmd.Short
-	}
-	fmt.Fprintf(w, ".SH DESCRIPTION\n.nf\n%s\n.fi\n", roff(long))
+	fmt.Fprintf(w, ".SH DESCRIPTION\n.nf\n%s\n.fi\n", roff(cmp.Or(cmd.Long, cmd.Short)))
 	manFlags(w, "OPTIONS", cmd.NonInheritedFlags())
 	manFlags(w, "GLOBAL OPTIONS", cmd.InheritedFlags())
 	if cmd.Example != "" {

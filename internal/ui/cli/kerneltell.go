@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -76,10 +77,7 @@ func (a *app) kernelPauseCmd() *cobra.Command {
 	return a.onInstance(&cobra.Command{
 		Use: "pause [NAME] [WHY]", Short: "Begin no ticks until they are resumed; nothing is lost", Example: "  den kernel pause demo 'the disk is being moved'",
 	}, 1, func(_ context.Context, in *instance.Instance, words []string) error {
-		why := strings.Join(words, " ")
-		if why == "" {
-			why = "by " + userName()
-		}
+		why := cmp.Or(strings.Join(words, " "), "by "+userName())
 		err := in.Repo.Pause(datarepo.Pause{When: time.Now(), Why: why})
 		return a.result(err, map[string]any{"name": in.Name, "paused": true, "why": why}, func(w io.Writer) {
 			fmt.Fprintf(w, "%s is paused; a tick that runs goes on\n", in.Name)

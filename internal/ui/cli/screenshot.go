@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -137,9 +138,7 @@ func (a *app) runScreenshot(cmd *cobra.Command, s *session.Session, o screenshot
 		g = render.FromTerminal(term, r.Theme())
 		g.Redact(term, hide)
 	}
-	if g.Title == "" {
-		g.Title = m.Name // many programs set none
-	}
+	g.Title = cmp.Or(g.Title, m.Name) // many programs set none
 	draw := r.PNG
 	if o.format == "svg" {
 		draw = r.SVG

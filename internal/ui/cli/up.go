@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -270,9 +271,7 @@ func notUp(agents []keeper.AgentStatus, limit time.Duration, now time.Time) erro
 		if arrived(s) {
 			continue
 		}
-		if first == "" {
-			first = s.Name
-		}
+		first = cmp.Or(first, s.Name)
 		lines = append(lines, "  "+progress(s, now))
 	}
 	if len(lines) == 0 {

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"math"
 	"strings"
@@ -62,9 +63,7 @@ func (m *Model) Search(ctx context.Context, rec Recording, words string, before 
 	if utf8.RuneCountInString(words) < 2 || len(words) > maxWords {
 		return nil, fault.Errorf(fault.Usage, "a search is for 2 characters at least, and %d bytes at most", maxWords)
 	}
-	if before == 0 {
-		before = math.MaxUint64
-	}
+	before = cmp.Or(before, math.MaxUint64)
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -297,9 +298,7 @@ type Activity struct {
 // add counts n bytes at t. If t is beyond the last bucket, neighbouring
 // buckets are merged.
 func (a *Activity) add(t time.Duration, n int) {
-	if a.Step == 0 {
-		a.Step = 100 * time.Millisecond
-	}
+	a.Step = cmp.Or(a.Step, 100*time.Millisecond)
 	for t/a.Step >= buckets {
 		a.halve()
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,10 +116,7 @@ func serve(ctx context.Context, o options, environ []string, stdin io.ReadCloser
 	if !o.http {
 		return s.Stdio(ctx, stdin, stdout)
 	}
-	if o.tokenFile == "" {
-		o.tokenFile = filepath.Join(to.Home.Path, "mcp-token")
-	}
-	token, file, err := loadToken(getenv, o.tokenFile)
+	token, file, err := loadToken(getenv, cmp.Or(o.tokenFile, filepath.Join(to.Home.Path, "mcp-token")))
 	if err != nil {
 		return err
 	}
@@ -167,11 +165,8 @@ func terminalOptions(o options, environ []string, words *log.Logger) (terminals.
 		}
 		o.den = filepath.Join(filepath.Dir(self), "den")
 	}
-	if o.shell == "" {
-		o.shell = session.Shell(getenv)
-	}
 	return terminals.Options{
-		Home: root, Prefix: "mcp", Environ: withoutToken(environ), Dir: dir, Shell: []string{o.shell},
+		Home: root, Prefix: "mcp", Environ: withoutToken(environ), Dir: dir, Shell: []string{cmp.Or(o.shell, session.Shell(getenv))},
 		UseOthers: o.useOthers, Keep: o.keep, Limits: o.limits,
 		Session: session.Options{Version: build.Version, Binary: o.den, Registry: home.NewRegistry(getenv), Warn: func(err error) { words.Print(err) }},
 	}, nil

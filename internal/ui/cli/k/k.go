@@ -43,32 +43,15 @@ func (k Tool) Main(args []string) int {
 	if len(args) == 0 && (verb == "new" || verb == "kill" || verb == "fire" || verb == "notify") {
 		verb = "" // they need more
 	}
-	switch verb {
-	case "new":
-		return k.create(args)
-	case "fire":
-		return k.fire(args)
-	case "poll":
-		return k.poll(args)
-	case "run", "await":
-		return k.run(args)
-	case "notify":
-		return k.notify(args)
-	case "int":
-		return k.interrupt(args)
-	case "kill":
-		return k.kill(args[0])
-	case "ls":
-		return k.list()
-	case "status":
-		return k.status(args)
-	case "watch":
-		return k.watch(args)
-	case "history":
-		return k.history(args)
+	run := map[string]func([]string) int{
+		"new": k.create, "fire": k.fire, "poll": k.poll, "run": k.run, "await": k.run, "notify": k.notify, "int": k.interrupt,
+		"kill": k.kill, "ls": k.list, "status": k.status, "watch": k.watch, "history": k.history,
+	}[verb]
+	if run == nil {
+		fmt.Fprint(k.Stdout, help)
+		return 1
 	}
-	fmt.Fprint(k.Stdout, help)
-	return 1
+	return run(args)
 }
 
 // say prints one line and returns the status that goes with it.
@@ -182,7 +165,7 @@ func (k Tool) failed(name string, err error) int {
 }
 
 // list is k ls.
-func (k Tool) list() int {
+func (k Tool) list([]string) int {
 	root, err := k.home()
 	if err != nil {
 		return k.say(1, "ERR %v", err)
@@ -229,7 +212,8 @@ func (k Tool) status(args []string) int {
 const grace = 3 * time.Second
 
 // kill is k kill. There being nothing to kill is fine.
-func (k Tool) kill(name string) int {
+func (k Tool) kill(args []string) int {
+	name := args[0]
 	if _, ok := k.checked(name); !ok {
 		return 1
 	}

@@ -188,10 +188,7 @@ func (u *ui) drawAnswer(width, height int) []string {
 	a, w := &u.answer, u.asked()
 	rule := warn.Render(strings.Repeat("─", width))
 	if w == nil {
-		word := a.result
-		if word == "" {
-			word = "it waits no more"
-		}
+		word := cmp.Or(a.result, "it waits no more")
 		return []string{rule, fit(" "+plain(word), width), fit(faint.Render(" Esc: back"), width)}
 	}
 	below := u.answerWays(w, width)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -209,10 +210,7 @@ func (u *ui) drawNight(n Night, chosen bool, width int) string {
 	if len(n.Waiting) > 0 {
 		text += fmt.Sprintf("  %d waiting", len(n.Waiting))
 	}
-	why := n.Why
-	if n.Doing != "" {
-		why = n.Doing
-	}
+	why := cmp.Or(n.Doing, n.Why)
 	rest := " " + plain(text) + "  " + plain(why)
 	if chosen {
 		return selected.Render(fit("›"+mark+" "+plain(n.Name)+rest, width))
@@ -285,10 +283,7 @@ func (u *ui) drawBar(b nights.Bar, chosen bool, width int) string {
 	if b.CostUSD > 0 {
 		facts += fmt.Sprintf(" $%.2f", b.CostUSD)
 	}
-	why := b.Why
-	if why == "" {
-		why = b.Last
-	}
+	why := cmp.Or(b.Why, b.Last)
 	left := fmt.Sprintf("%6d  %s  %9s  ", b.Number, began, barTook(b, u.now()))
 	end := fmt.Sprintf("%-17s", barEnd(b))
 	right := fmt.Sprintf(" %-14s %d term.  %s", facts, b.Terminals, plain(why))

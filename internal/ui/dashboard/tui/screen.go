@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -168,9 +169,7 @@ func colorOf(name string) vt.Color {
 
 // rgbOf is how a colour looks, by the snapshot's own palette.
 func rgbOf(s *screen.Snapshot, name, otherwise string) vt.RGB {
-	if name == "" {
-		name = otherwise
-	}
+	name = cmp.Or(name, otherwise)
 	if i, err := strconv.Atoi(name); err == nil {
 		name = s.Palette[i]
 	}

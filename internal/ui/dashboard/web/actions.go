@@ -58,21 +58,22 @@ func (a *actions) route(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+takePath+"{id}", a.takeOver)
 }
 
-// refusal is why a request is not carried out.
-type refusal struct {
-	status  int
-	message string
-}
-
-// check refuses all requests but those of den's own page.
-func (a *actions) check(r *http.Request) *refusal {
+// refused refuses all requests but those of den's own page.
+func refused(w http.ResponseWriter, r *http.Request) bool {
+	var status int
+	var why string
 	switch {
 	case !httpguard.IsLoopbackName(r.Host):
-		return &refusal{http.StatusMisdirectedRequest, "den acts only under a name of this machine: use the address that it printed"}
+		status, why = http.StatusMisdirectedRequest, "den acts only under a name of this machine: use the address that it printed"
 	case !httpguard.FromOwnPage(r):
-		return &refusal{http.StatusForbidden, "den acts only for its own page"}
+		status, why = http.StatusForbidden, "den acts only for its own page"
+	case r.Method == http.MethodPost && !isJSON(r.Header.Get("Content-Type")):
+		status, why = http.StatusUnsupportedMediaType, "an action is JSON"
+	default:
+		return false
 	}
-	return nil
+	writeRefusal(w, status, fault.Errorf(fault.Denied, "%s", why))
+	return true
 }
 
 func isJSON(contentType string) bool {
@@ -82,28 +83,25 @@ func isJSON(contentType string) bool {
 
 // deed is what a page asks for.
 type deed interface {
-	// valid says what is wrong with it.
-	valid() error
-	// entry is what the audit log has of it.
-	entry() AuditEntry
+	// entry is what the audit log has of it, or what is wrong with it.
+	entry() (AuditEntry, error)
 }
 
 // act makes a handler of an action: who asks is checked, what is asked for is
 // read, written down and done.
 func act[T deed](a *actions, do func(ctx context.Context, req T, processes []int) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		no := a.check(r)
-		if no == nil && !isJSON(r.Header.Get("Content-Type")) {
-			no = &refusal{http.StatusUnsupportedMediaType, "an action is JSON"}
-		}
-		if no != nil {
-			writeRefusal(w, no.status, fault.Errorf(fault.Denied, "%s", no.message))
+		if refused(w, r) {
 			return
 		}
 		req, err := readRequest[T](w, r)
+		var entry AuditEntry
+		if err == nil {
+			entry, err = req.entry()
+		}
 		var answer any
 		if err == nil {
-			answer, err = a.audit.around(req.entry(), func() (any, error) {
+			answer, err = a.audit.around(entry, func() (any, error) {
 				processes, err := callersOf(r.Context())
 				if err != nil {
 					return nil, err
@@ -141,7 +139,7 @@ func readRequest[T deed](w http.ResponseWriter, r *http.Request) (req T, err err
 	if _, err := body.Token(); !errors.Is(err, io.EOF) {
 		return req, fault.Errorf(fault.Usage, "read the action: there is more than one")
 	}
-	return req, req.valid()
+	return req, nil
 }
 
 // callersOf returns the processes at the other end of a request's connection.
@@ -178,16 +176,12 @@ type decision struct {
 	Why    string `json:"why"`
 }
 
-func (d decision) valid() error {
+func (d decision) entry() (e AuditEntry, err error) {
 	known := d.Option == "approve" || d.Option == "deny" || d.Option == "answer" && d.Text != ""
 	if d.Agent == "" || d.ID == "" || !known {
-		return fault.Errorf(fault.Usage, "a decision has an agent, an id, and approve, deny, or answer with a text")
+		return e, fault.Errorf(fault.Usage, "a decision has an agent, an id, and approve, deny, or answer with a text")
 	}
-	return nil
-}
-
-func (d decision) entry() AuditEntry {
-	return AuditEntry{Action: "decide", Agent: d.Agent, Detail: joined(d.ID, d.Option, d.Why)}
+	return AuditEntry{Action: "decide", Agent: d.Agent, Detail: joined(d.ID, d.Option, d.Why)}, nil
 }
 
 // decide passes a decision on, with the processes that it is made by: the keeper

@@ -37,15 +37,11 @@ type choice struct {
 	Option   int    `json:"option"`   // its number, from 1
 }
 
-func (c choice) valid() error {
+func (c choice) entry() (e AuditEntry, err error) {
 	if c.Agent == "" || c.Question == "" || c.Option < 1 {
-		return fault.Errorf(fault.Usage, "an answer has an agent, a question, and the number of an option")
+		return e, fault.Errorf(fault.Usage, "an answer has an agent, a question, and the number of an option")
 	}
-	return nil
-}
-
-func (c choice) entry() AuditEntry {
-	return AuditEntry{Action: "answer", Agent: c.Agent, Detail: joined(c.Question, strconv.Itoa(c.Option))}
+	return AuditEntry{Action: "answer", Agent: c.Agent, Detail: joined(c.Question, strconv.Itoa(c.Option))}, nil
 }
 
 func (a *actions) answer(ctx context.Context, c choice, processes []int) (any, error) {
@@ -61,15 +57,11 @@ type words struct {
 	Text  string `json:"text"`
 }
 
-func (m words) valid() error {
+func (m words) entry() (e AuditEntry, err error) {
 	if m.Agent == "" || strings.TrimSpace(m.Text) == "" {
-		return fault.Errorf(fault.Usage, "a message has an agent and a text")
+		return e, fault.Errorf(fault.Usage, "a message has an agent and a text")
 	}
-	return nil
-}
-
-func (m words) entry() AuditEntry {
-	return AuditEntry{Action: "message", Agent: m.Agent, Detail: m.Text}
+	return AuditEntry{Action: "message", Agent: m.Agent, Detail: m.Text}, nil
 }
 
 // message queues a message: it is delivered when the agent can take it.
@@ -85,16 +77,12 @@ type order struct {
 	Order string `json:"order"`
 }
 
-func (o order) valid() error {
+func (o order) entry() (e AuditEntry, err error) {
 	known := []string{keeper.OrderStart, keeper.OrderStop, keeper.OrderRestart, keeper.OrderReset}
 	if o.Agent == "" || !slices.Contains(known, o.Order) {
-		return fault.Errorf(fault.Usage, "an order has an agent, and is one of %s", strings.Join(known, ", "))
+		return e, fault.Errorf(fault.Usage, "an order has an agent, and is one of %s", strings.Join(known, ", "))
 	}
-	return nil
-}
-
-func (o order) entry() AuditEntry {
-	return AuditEntry{Action: "order", Agent: o.Agent, Detail: o.Order}
+	return AuditEntry{Action: "order", Agent: o.Agent, Detail: o.Order}, nil
 }
 
 func (a *actions) order(ctx context.Context, o order, processes []int) (any, error) {
@@ -110,16 +98,12 @@ type reply struct {
 	Text     string `json:"text"`
 }
 
-func (c reply) valid() error {
-	if c.Session == "" {
-		return fault.Errorf(fault.Usage, "an answer to a cell has a session")
-	}
-	return nil
-}
-
 // entry leaves out what was answered: it may be a password.
-func (c reply) entry() AuditEntry {
-	return AuditEntry{Action: "answer", Session: c.Session, Detail: c.Question}
+func (c reply) entry() (e AuditEntry, err error) {
+	if c.Session == "" {
+		return e, fault.Errorf(fault.Usage, "an answer to a cell has a session")
+	}
+	return AuditEntry{Action: "answer", Session: c.Session, Detail: c.Question}, nil
 }
 
 // answerCell types the answer, and does not wait for what it leads to.
@@ -137,14 +121,12 @@ type end struct {
 	Session string `json:"session"` // its id
 }
 
-func (e end) valid() error {
-	if e.Session == "" {
-		return fault.Errorf(fault.Usage, "a stop has a session")
+func (s end) entry() (e AuditEntry, err error) {
+	if s.Session == "" {
+		return e, fault.Errorf(fault.Usage, "a stop has a session")
 	}
-	return nil
+	return AuditEntry{Action: "stop", Session: s.Session}, nil
 }
-
-func (e end) entry() AuditEntry { return AuditEntry{Action: "stop", Session: e.Session} }
 
 // stopGrace is what programs get to end by themselves, as 'den kill' gives them.
 const stopGrace = 3 * time.Second
@@ -244,8 +226,7 @@ type takenState struct {
 // terminal does. A browser tells a page nothing of a WebSocket that was not
 // opened, so what is refused here is told on it.
 func (a *actions) takeOver(w http.ResponseWriter, r *http.Request) {
-	if no := a.check(r); no != nil {
-		writeRefusal(w, no.status, fault.Errorf(fault.Denied, "%s", no.message))
+	if refused(w, r) {
 		return
 	}
 	if r.Header.Get("Upgrade") == "" {

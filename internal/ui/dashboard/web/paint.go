@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -161,9 +162,7 @@ func (b *painter) appendCells(runs []paintRun, r screen.Run, style int) []paintR
 		if c.Width == 0 {
 			continue
 		}
-		if c.Text == "" {
-			c.Text = " "
-		}
+		c.Text = cmp.Or(c.Text, " ")
 		if c.Width > 1 || utf8.RuneCountInString(c.Text) > 1 {
 			runs, open = append(runs, paintRun{Col: col, Width: c.Width, Style: style, Text: c.Text, Whole: true}), -1
 			continue

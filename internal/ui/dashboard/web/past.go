@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -202,9 +203,7 @@ func (s *Server) screenshot(w http.ResponseWriter, r *http.Request, found playab
 		return err
 	}
 	g := render.FromSnapshot(f.Screen, draw.Theme())
-	if g.Title == "" {
-		g.Title = found.Name
-	}
+	g.Title = cmp.Or(g.Title, found.Name)
 	make := draw.PNG
 	if format == "svg" {
 		make = draw.SVG
@@ -254,10 +253,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request, found playabl
 }
 
 func filmOptions(r *http.Request, found playable) (film.Options, error) {
-	o := film.Options{Format: film.Format(r.URL.Query().Get("format")), Title: found.Name, Render: render.Options{Cursor: render.CursorAsSet}}
-	if o.Format == "" {
-		o.Format = film.Cast
-	}
+	o := film.Options{Format: cmp.Or(film.Format(r.URL.Query().Get("format")), film.Cast), Title: found.Name, Render: render.Options{Cursor: render.CursorAsSet}}
 	if _, ok := filmTypes[o.Format]; !ok {
 		return o, fault.Errorf(fault.Usage, "a recording is cast, gif, webm, mp4 or text, not '%s'", o.Format)
 	}
