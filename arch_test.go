@@ -95,7 +95,7 @@ var allowed = map[string][]string{
 		"internal/session", "internal/session/home", "internal/session/wire",
 		"internal/agent", "internal/agent/harness/turns",
 		"internal/keeper",
-		"internal/ui/dashboard", "internal/ui/dashboard/fleet", "internal/ui/dashboard/nights",
+		"internal/ui/dashboard", "internal/ui/dashboard/fleet", "internal/ui/dashboard/nights", "internal/ui/served",
 	},
 	"internal/ui/dend": {
 		"internal/agent/harness/harnessmain",
@@ -108,7 +108,9 @@ var allowed = map[string][]string{
 		"internal/screen/eventlog", "internal/screen/keys", "internal/screen/render",
 		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/terminals", "internal/session/wire",
 		"internal/agent/harness/ipc",
+		"internal/ui/served",
 	},
+	"internal/ui/served": {"internal/base/fault"},
 	"internal/ui/remote": {
 		"internal/base/environment", "internal/base/fault", "internal/base/poll",
 		"internal/process/pty",

@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,6 +28,7 @@ import (
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/terminals"
+	"den/internal/ui/served"
 )
 
 // options are what the command line says.
@@ -45,53 +45,35 @@ type options struct {
 // Main runs 'dend mcp' with the arguments after that word: it serves one client
 // on stdio, or those that come over HTTP, and returns the process status.
 func Main(args, environ []string, stdout, stderr io.Writer) int {
-	o, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if err == nil {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-		defer stop()
-		// A client that was killed reads no answers: that must not kill us before
-		// its terminals are closed. Caught and not ignored, or programs in terminals
-		// would ignore it too.
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-		err = serve(ctx, o, environ, os.Stdin, stdout, stderr)
-	}
-	return fault.Printer{Program: "den", JSON: o.json, Stdout: stdout, Stderr: stderr}.Print(err)
-}
-
-func parse(args []string, stderr io.Writer) (options, error) {
 	o := options{limits: terminals.DefaultLimits()}
 	f := flag.NewFlagSet("dend mcp", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // what is wrong is said once, by Main
 	f.StringVar(&o.home, "home", "", "the Home `DIR` that holds the sessions (default $DEN_HOME, else ~/.den)")
 	f.StringVar(&o.den, "den", "", "the den `BINARY` (default: beside dend)")
 	f.StringVar(&o.dir, "cwd", "", "where terminals start, a `DIR` (default: here)")
 	f.StringVar(&o.shell, "shell", "", "the `SHELL` of terminals (default $SHELL)")
 	f.BoolVar(&o.http, "http", false, "serve HTTP instead of stdio")
 	f.StringVar(&o.tokenFile, "token-file", "", "the `FILE` of the token for HTTP (default: in the Home)")
-	f.BoolVar(&o.json, "j", false, "print the address, or an error, as JSON")
 	f.BoolVar(&o.useOthers, "use-others", false, "let clients use terminals that are not theirs")
 	f.BoolVar(&o.keep, "keep", false, "leave terminals running when their client goes")
 	f.IntVar(&o.limits.Terminals, "max-terminals", o.limits.Terminals, "of a client, at a time")
 	f.IntVar(&o.limits.Output, "max-output", o.limits.Output, "`BYTES` of output in an answer")
 	f.Int64Var(&o.limits.Log, "log-limit", o.limits.Log, "`BYTES` of a terminal's recording")
 	f.DurationVar(&o.limits.Idle, "idle", o.limits.Idle, "close terminals that nobody used for so long")
-	err := f.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintln(stderr, "Usage: dend mcp [flags] [ADDR]\n\nServe terminals to MCP clients, on stdio or over HTTP on ADDR.")
-		f.SetOutput(stderr)
-		f.PrintDefaults()
-		return o, err
-	case err != nil:
-		return o, fault.Errorf(fault.Usage, "%w", err)
-	case f.NArg() > 1 || f.NArg() == 1 && !o.http:
-		return o, fault.Errorf(fault.Usage, "one address, with --http, not %q", f.Args())
-	}
-	o.addr = f.Arg(0)
-	return o, nil
+	usage := "Usage: dend mcp [flags] [ADDR]\n\nServe terminals to MCP clients, on stdio or over HTTP on ADDR."
+	return served.Main(f, usage, args, stdout, stderr, func(ctx context.Context, words []string, asJSON bool) error {
+		if len(words) > 1 || len(words) == 1 && !o.http {
+			return fault.Errorf(fault.Usage, "one address, with --http, not %q", words)
+		}
+		if len(words) == 1 {
+			o.addr = words[0]
+		}
+		o.json = asJSON
+		// A client that was killed reads no answers: that must not kill us before
+		// its terminals are closed. Caught and not ignored, or programs in terminals
+		// would ignore it too.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+		return serve(ctx, o, environ, os.Stdin, stdout, stderr)
+	})
 }
 
 // serve is the life of the process.
@@ -205,21 +187,12 @@ func tidy(ctx context.Context, s *mcpserver.Server[*terminals.Client], o termina
 // announce tells where the server is. The token is not shown: its file is
 // named.
 func announce(w io.Writer, url, tokenFile string, asJSON bool) error {
-	var err error
-	switch {
-	case asJSON && tokenFile == "":
-		err = json.NewEncoder(w).Encode(map[string]string{"url": url})
-	case asJSON:
-		err = json.NewEncoder(w).Encode(map[string]string{"url": url, "token_file": tokenFile})
-	case tokenFile == "":
-		_, err = fmt.Fprintf(w, "%s\nthe token is that of %s\n", url, TokenVariable)
-	default:
-		_, err = fmt.Fprintf(w, "%s\nthe token is in %s\n", url, tokenFile)
+	object, text := map[string]string{"url": url, "token_file": tokenFile}, url+"\nthe token is in "+tokenFile
+	if tokenFile == "" {
+		delete(object, "token_file")
+		text = url + "\nthe token is that of " + TokenVariable
 	}
-	if err != nil {
-		return fmt.Errorf("tell the server's address: %w", err)
-	}
-	return nil
+	return served.Announce(w, "server", asJSON, object, text)
 }
 
 const (

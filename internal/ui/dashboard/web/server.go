@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,13 +10,11 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"den/internal/base/environment"
@@ -27,6 +24,7 @@ import (
 	"den/internal/ui/dashboard"
 	"den/internal/ui/dashboard/fleet"
 	"den/internal/ui/dashboard/nights"
+	"den/internal/ui/served"
 )
 
 const (
@@ -271,53 +269,29 @@ func cleanHost(host string) string {
 }
 
 type options struct {
-	addr string
 	home string
 	file string
-	json bool
 	act  bool
 }
 
 // Main runs 'dend web' with the arguments after that word. It serves until it
 // is told to stop, and returns the process status.
 func Main(args, environ []string, stdout, stderr io.Writer) int {
-	o, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if err == nil {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-		defer stop()
-		err = run(ctx, o, environ, stdout, stderr)
-	}
-	return fault.Printer{Program: "den", JSON: o.json, Stdout: stdout, Stderr: stderr}.Print(err)
-}
-
-func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("dend web", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // what is wrong is said once, by Main
 	f.StringVar(&o.home, "home", "", "the own Home, a `DIR` (default $DEN_HOME, else ~/.den)")
 	f.StringVar(&o.file, "f", "den.toml", "the `FILE` of the workspace whose agents are shown")
-	f.BoolVar(&o.json, "j", false, "print the address, or an error, as JSON")
 	f.BoolVar(&o.act, "allow-actions", false, "let the page act: approve, answer, send messages, take over terminals, stop")
-	err := f.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintln(stderr, "Usage: dend web [flags] [ADDR]\n\nServe the dashboard on ADDR, HOST:PORT (default 127.0.0.1:0).")
-		f.SetOutput(stderr)
-		f.PrintDefaults()
-		return o, err
-	case err != nil:
-		return o, fault.Errorf(fault.Usage, "%w", err)
-	case f.NArg() > 1:
-		return o, fault.Errorf(fault.Usage, "one address, not %q", f.Args())
-	}
-	o.addr = f.Arg(0)
-	return o, nil
+	usage := "Usage: dend web [flags] [ADDR]\n\nServe the dashboard on ADDR, HOST:PORT (default 127.0.0.1:0)."
+	return served.Main(f, usage, args, stdout, stderr, func(ctx context.Context, words []string, asJSON bool) error {
+		if len(words) > 1 {
+			return fault.Errorf(fault.Usage, "one address, not %q", words)
+		}
+		return run(ctx, o, strings.Join(words, ""), asJSON, environ, stdout, stderr)
+	})
 }
 
-func run(ctx context.Context, o options, environ []string, stdout, stderr io.Writer) error {
+func run(ctx context.Context, o options, addr string, asJSON bool, environ []string, stdout, stderr io.Writer) error {
 	getenv := environment.Getter(environ)
 	root, err := home.ResolveHome(o.home, getenv)
 	if err != nil {
@@ -333,14 +307,15 @@ func run(ctx context.Context, o options, environ []string, stdout, stderr io.Wri
 	}
 	m := dashboard.New(dashboard.Options{Home: root, Registry: home.NewRegistry(getenv)})
 	defer m.Close()
-	s, err := Listen(ctx, Options{Model: m, Nights: agents, Workspace: place, AllowActions: o.act, Audit: root.PageActions(), User: userName(), Addr: o.addr, Words: stderr})
+	s, err := Listen(ctx, Options{Model: m, Nights: agents, Workspace: place, AllowActions: o.act, Audit: root.PageActions(), User: userName(), Addr: addr, Words: stderr})
 	if err != nil {
 		return err
 	}
 	if !s.Loopback() {
 		fmt.Fprintln(stderr, "den: other machines can reach this address, and nothing is encrypted: anybody on the way sees the screens and the token")
 	}
-	if err := announce(stdout, s.URL(), o.json); err != nil {
+	// This is the only place where the token is written.
+	if err := served.Announce(stdout, "dashboard", asJSON, map[string]string{"url": s.URL()}, s.URL()); err != nil {
 		return err
 	}
 	return s.Serve(ctx)
@@ -353,19 +328,4 @@ func userName() string {
 		return "user " + strconv.Itoa(os.Getuid())
 	}
 	return u.Username
-}
-
-// announce prints the page's URL. This is the only place where the token is
-// written.
-func announce(w io.Writer, url string, asJSON bool) error {
-	var err error
-	if asJSON {
-		err = json.NewEncoder(w).Encode(map[string]string{"url": url})
-	} else {
-		_, err = fmt.Fprintln(w, url)
-	}
-	if err != nil {
-		return fmt.Errorf("tell the dashboard's address: %w", err)
-	}
-	return nil
 }
