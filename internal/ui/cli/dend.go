@@ -287,12 +287,7 @@ func asElsewhere(args []string) (e elsewhere, ok bool, err error) {
 }
 
 func isClusterFlag(name string) bool {
-	for _, c := range clusterFlags {
-		if c.name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(clusterFlags, func(c struct{ name, usage string }) bool { return c.name == name })
 }
 
 func (e elsewhere) check(ok bool) error {

@@ -207,16 +207,11 @@ const keeperPatience = 5 * time.Second
 func stateNowOf(ctx context.Context, p keeper.StateDir, agent string) *stateNow {
 	ctx, cancel := context.WithTimeout(ctx, keeperPatience)
 	defer cancel()
-	var ps keeper.Ps
-	if err := keepAt(ctx, p, keeper.MethodPs, nil, &ps); err != nil {
+	found, _, err := statusOf(ctx, p, agent)
+	if err != nil || found == nil || found.StateFrom == "" {
 		return nil // Best effort: what the file says is printed without a keeper, too.
 	}
-	for _, s := range ps.Agents {
-		if s.Name == agent && s.StateFrom != "" {
-			return &stateNow{From: s.StateFrom, Fallback: s.StateFallback}
-		}
-	}
-	return nil
+	return &stateNow{From: found.StateFrom, Fallback: found.StateFallback}
 }
 
 // redactValue hides tokens in a value of the workspace file, wherever they

@@ -9,7 +9,6 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
@@ -81,10 +80,7 @@ that no font has is drawn as a box with its number, and listed as missing.`,
 	f.StringVar(&o.cursor, "cursor", "", "draw the cursor, as it is or as block, bar, underline or hollow")
 	f.Lookup("cursor").NoOptDefVal = string(render.CursorAsSet)
 	f.BoolVar(&o.frame, "frame", false, "draw a window around it, with the title, or the session's name")
-	f.StringVar(&o.at, "at", "", "the screen at this `TIME`")
-	f.Uint64Var(&o.seq, "seq", 0, "the screen after event `N`")
-	o.redactOptions.addFlags(cmd)
-	cmd.MarkFlagsMutuallyExclusive("at", "seq")
+	o.snapshotOptions.addFlags(cmd)
 	return a.onSession(cmd, 0, func(_ context.Context, s *session.Session, _ []string) error {
 		return a.runScreenshot(cmd, s, o)
 	})
@@ -113,15 +109,7 @@ func (a *app) runScreenshot(cmd *cobra.Command, s *session.Session, o screenshot
 	if err != nil {
 		return err
 	}
-	hide, err := o.redactor()
-	if err != nil {
-		return err
-	}
-	m, err := s.Dir.Inspect()
-	if err != nil {
-		return err
-	}
-	p, err := parseMoment(o.snapshotOptions, m, time.Now(), cmd.Flags().Changed("seq"))
+	hide, m, p, err := o.look(cmd, s)
 	if err != nil {
 		return err
 	}

@@ -46,10 +46,7 @@ The result is also kept as an artifact in the session's directory, unless it is 
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "text", "text, json (styled runs), ansi or html")
 	f.StringVar(&o.scrollback, "scrollback", "0", "also `N` lines above the screen, or all")
-	f.StringVar(&o.at, "at", "", "the screen at this `TIME`")
-	f.Uint64Var(&o.seq, "seq", 0, "the screen after event `N`")
-	o.redactOptions.addFlags(cmd)
-	cmd.MarkFlagsMutuallyExclusive("at", "seq")
+	o.addFlags(cmd)
 	return a.onSession(cmd, 0, func(_ context.Context, s *session.Session, _ []string) error {
 		err := a.runSnapshot(cmd, s, o)
 		if err == nil {
@@ -57,6 +54,28 @@ The result is also kept as an artifact in the session's directory, unless it is 
 		}
 		return err
 	})
+}
+
+// addFlags adds those that say which screen is shown, and what is hidden of it.
+func (o *snapshotOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.at, "at", "", "the screen at this `TIME`")
+	f.Uint64Var(&o.seq, "seq", 0, "the screen after event `N`")
+	o.redactOptions.addFlags(cmd)
+	cmd.MarkFlagsMutuallyExclusive("at", "seq")
+}
+
+// look returns what these flags mean for a session: hide is nil where nothing is
+// hidden.
+func (o *snapshotOptions) look(cmd *cobra.Command, s *session.Session) (hide *redact.Redactor, m *home.Manifest, p session.Moment, err error) {
+	if hide, err = o.redactor(); err != nil {
+		return nil, nil, p, err
+	}
+	if m, err = s.Dir.Inspect(); err != nil {
+		return nil, nil, p, err
+	}
+	p, err = parseMoment(*o, m, time.Now(), cmd.Flags().Changed("seq"))
+	return hide, m, p, err
 }
 
 // snapshotAnswer is the result of snapshot, and the content of the artifact.
@@ -100,15 +119,7 @@ func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOpti
 	default:
 		return fault.Errorf(fault.Usage, "--format is text, json, ansi or html, not '%s'", o.format)
 	}
-	hide, err := o.redactor()
-	if err != nil {
-		return err
-	}
-	m, err := s.Dir.Inspect()
-	if err != nil {
-		return err
-	}
-	p, err := parseMoment(o, m, time.Now(), cmd.Flags().Changed("seq"))
+	hide, m, p, err := o.look(cmd, s)
 	if err != nil {
 		return err
 	}

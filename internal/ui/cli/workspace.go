@@ -192,8 +192,8 @@ func printPs(to sheet, ps keeper.Ps, now time.Time) {
 	for _, s := range ps.Agents {
 		session := cmp.Or(s.DenSession, s.Session) // what 'den attach' and all others take
 		rows = append(rows, withColumn(approvals, withColumn(trees, []span{
-			{s.Name, strong}, {text: s.Wanted}, {s.Actual, actualStyle(s.Actual)}, {text: formatAge(now.Sub(s.Since))},
-			{text: fmt.Sprint(s.Restarts)}, {cmp.Or(s.State, "-"), stateStyle(s.State)}, attentionSpan(s.Attention), {text: session}, {text: whyText(s)},
+			{s.Name, strong}, {text: s.Wanted}, {s.Actual, cmp.Or(actualStyles[s.Actual], faint)}, {text: formatAge(now.Sub(s.Since))},
+			{text: fmt.Sprint(s.Restarts)}, {cmp.Or(s.State, "-"), cmp.Or(stateStyles[s.State], faint)}, attentionSpan(s.Attention), {text: session}, {text: whyText(s)},
 		}, treeSpan(s.Worktree)), approvalSpan(s.Approval)))
 	}
 	to.table(rows)
@@ -266,47 +266,19 @@ func whyText(s keeper.AgentStatus) string {
 	return strings.ReplaceAll(why, "\n", " ")
 }
 
-func actualStyle(actual string) style {
-	switch actual {
-	case "running":
-		return good
-	case "starting", "stopping":
-		return warning
-	case "quarantined":
-		return bad
-	case "unknown":
-		return odd
+// The styles of what an agent is, of what it does, and of whether a person is
+// needed; others are faint.
+var (
+	actualStyles    = map[string]style{"running": good, "starting": warning, "stopping": warning, "quarantined": bad, "unknown": odd}
+	stateStyles     = map[string]style{"ready": good, "busy": working, "starting": working, "asking": warning, "failed": bad}
+	attentionStyles = map[attention.State]style{
+		attention.Asking: warning, attention.Done: warning, attention.Failed: bad, attention.Busy: working, attention.Ready: good,
 	}
-	return faint
-}
-
-func stateStyle(state string) style {
-	switch state {
-	case "ready":
-		return good
-	case "busy", "starting":
-		return working
-	case "asking":
-		return warning
-	case "failed":
-		return bad
-	}
-	return faint
-}
+)
 
 // attentionSpan is the column that says whether a person is needed.
 func attentionSpan(a attention.Attention) span {
-	switch a.State {
-	case attention.Asking, attention.Done:
-		return span{string(a.State), warning}
-	case attention.Failed:
-		return span{string(a.State), bad}
-	case attention.Busy:
-		return span{string(a.State), working}
-	case attention.Ready:
-		return span{string(a.State), good}
-	}
-	return span{cmp.Or(string(a.State), "-"), faint}
+	return span{cmp.Or(string(a.State), "-"), cmp.Or(attentionStyles[a.State], faint)}
 }
 
 func (a *app) downCmd() *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -192,10 +193,8 @@ const maxMissing = 8
 
 func (f *feed) addMissingLocked(err error) {
 	word := err.Error()
-	for _, known := range f.missing {
-		if known == word {
-			return
-		}
+	if slices.Contains(f.missing, word) {
+		return
 	}
 	// A new slice: frames that were handed out share the old one.
 	f.missing = append(f.missing[max(0, len(f.missing)-maxMissing+1):len(f.missing):len(f.missing)], word)

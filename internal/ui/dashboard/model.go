@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -214,10 +215,8 @@ func (m *Model) inspect(d home.Dir) (Session, bool) {
 // forgetUnlisted drops the records of sessions that are gone.
 func (m *Model) forgetUnlisted(l *Listing) {
 	listed := map[string]bool{}
-	for _, h := range l.Homes {
-		for _, s := range h.Sessions {
-			listed[s.Dir.Path] = true
-		}
+	for s := range l.All() {
+		listed[s.Dir.Path] = true
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -296,11 +295,8 @@ func (l *Listing) Active() *Listing {
 // Queue returns the sessions that need a person, what waits longest first.
 func (l *Listing) Queue() []*Session {
 	byID := map[string]*Session{}
-	for i := range l.Homes {
-		for j := range l.Homes[i].Sessions {
-			s := &l.Homes[i].Sessions[j]
-			byID[s.ID] = s
-		}
+	for s := range l.All() {
+		byID[s.ID] = s
 	}
 	queue := []*Session{}
 	for _, item := range attention.Queue(l.items()) {
@@ -314,24 +310,33 @@ func (l *Listing) Counts() map[attention.State]int { return attention.Counts(l.i
 
 func (l *Listing) items() []attention.Item {
 	var items []attention.Item
-	for _, h := range l.Homes {
-		for _, s := range h.Sessions {
-			items = append(items, attention.Item{ID: s.ID, Attention: s.Attention})
-		}
+	for s := range l.All() {
+		items = append(items, attention.Item{ID: s.ID, Attention: s.Attention})
 	}
 	return items
 }
 
 // Find returns the session with this id.
 func (l *Listing) Find(id string) (*Session, bool) {
-	for i := range l.Homes {
-		for j := range l.Homes[i].Sessions {
-			if s := &l.Homes[i].Sessions[j]; s.ID == id {
-				return s, true
-			}
+	for s := range l.All() {
+		if s.ID == id {
+			return s, true
 		}
 	}
 	return nil, false
+}
+
+// All yields all sessions.
+func (l *Listing) All() iter.Seq[*Session] {
+	return func(yield func(*Session) bool) {
+		for i := range l.Homes {
+			for j := range l.Homes[i].Sessions {
+				if !yield(&l.Homes[i].Sessions[j]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // needsYou is what a filter finds of all sessions that need a person.

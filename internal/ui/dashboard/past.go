@@ -263,10 +263,8 @@ func (p *past) keep(c *checkpoint) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, known := range p.points {
-		if known.log == c.log && known.at == c.at {
-			return
-		}
+	if slices.ContainsFunc(p.points, func(known *checkpoint) bool { return known.log == c.log && known.at == c.at }) {
+		return
 	}
 	p.points = append(p.points, c)
 	p.bytes += len(c.dump)

@@ -281,11 +281,9 @@ func wanted(m *Model, l *Listing) map[string]bool {
 			}
 		}
 	}
-	for _, h := range l.Homes {
-		for _, s := range h.Sessions {
-			if s.Status.Final() && s.Attention.State.NeedsPerson() && len(want) < maxWatches {
-				want[s.Dir.Path] = true
-			}
+	for s := range l.All() {
+		if s.Status.Final() && s.Attention.State.NeedsPerson() && len(want) < maxWatches {
+			want[s.Dir.Path] = true
 		}
 	}
 	return want

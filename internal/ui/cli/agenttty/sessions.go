@@ -186,13 +186,7 @@ func list(c *call) (outcome, error) {
 
 // statusOf is a status as the original names it.
 func statusOf(s home.Status) string {
-	switch s {
-	case home.Starting:
-		return "running"
-	case home.Lost:
-		return "failed"
-	}
-	return string(s)
+	return cmp.Or(map[home.Status]string{home.Starting: "running", home.Lost: "failed"}[s], string(s))
 }
 
 // labelOf is what --name said, or den's own name of the session.

@@ -104,13 +104,11 @@ func (u *ui) visitSession(ref string) bool {
 	if ref == "" || u.list == nil {
 		return false
 	}
-	for _, h := range u.list.Homes {
-		for _, s := range h.Sessions {
-			if (s.Name == ref || s.ID == ref) && (s.Status.Active() || u.all) {
-				u.agents.open, u.selectNext, u.filter = false, s.ID, ""
-				u.refresh()
-				return true
-			}
+	for s := range u.list.All() {
+		if (s.Name == ref || s.ID == ref) && (s.Status.Active() || u.all) {
+			u.agents.open, u.selectNext, u.filter = false, s.ID, ""
+			u.refresh()
+			return true
 		}
 	}
 	return false

@@ -34,23 +34,20 @@ func (u *ui) draw() string {
 		return fit(u.tooSmall(), u.width)
 	case u.help:
 		return strings.Join(u.drawHelp(), "\n")
-	}
-	if u.answer.open {
+	case u.answer.open:
 		return strings.Join(u.drawWithAnswer(), "\n")
 	}
-	if u.agents.open {
-		lines := append([]string{u.drawHeader()}, u.drawAgents(u.width, u.height-2)...)
-		return strings.Join(append(lines, u.drawFooter()), "\n")
+	lines := append(make([]string, 0, u.height), u.drawHeader())
+	switch {
+	case u.agents.open:
+		lines = append(lines, u.drawAgents(u.width, u.height-2)...)
+	case u.sleepers.open:
+		lines = append(lines, u.drawNights(u.width, u.height-2)...)
+	default:
+		lines = append(lines, u.drawBody(u.height-4)...)
+		lines = append(lines, u.drawActivity(), u.drawTrack())
 	}
-	if u.sleepers.open {
-		lines := append([]string{u.drawHeader()}, u.drawNights(u.width, u.height-2)...)
-		return strings.Join(append(lines, u.drawFooter()), "\n")
-	}
-	lines := make([]string, 0, u.height)
-	lines = append(lines, u.drawHeader())
-	lines = append(lines, u.drawBody(u.height-4)...)
-	lines = append(lines, u.drawActivity(), u.drawTrack(), u.drawFooter())
-	return strings.Join(lines, "\n")
+	return strings.Join(append(lines, u.drawFooter()), "\n")
 }
 
 // tooSmall says what the dashboard needs, in as many words as there is room for.

@@ -153,13 +153,9 @@ func barStyle(b nights.Bar) *lipgloss.Style {
 
 // barEnd says how a tick ended.
 func barEnd(b nights.Bar) string {
-	switch b.State {
-	case instance.TickRuns:
-		return "runs"
-	case instance.TickCutOff:
-		return "killed"
-	case instance.TickEnded:
-		return string(b.Reason)
+	ends := map[instance.TickState]string{instance.TickRuns: "runs", instance.TickCutOff: "killed", instance.TickEnded: string(b.Reason)}
+	if end, ok := ends[b.State]; ok {
+		return end
 	}
 	return "not known"
 }
