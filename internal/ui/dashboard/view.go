@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"den/internal/base/fault"
 	"den/internal/base/poll"
@@ -177,6 +178,16 @@ func Changed(from, to *Frame) (rows []int, full bool) {
 		}
 	}
 	return rows, full
+}
+
+// IsASCII reports whether each byte of a run's text fills one cell.
+func IsASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func sameLine(a, b screen.Line) bool {

@@ -37,14 +37,15 @@ func (k *Keeper) Call(ctx context.Context, method string, params, result any) er
 }
 
 // Now asks the keeper. What it said before an error is returned with it.
-func (k *Keeper) Now(ctx context.Context) (w Workspace, err error) {
-	err = k.do(ctx, func(c *keeper.Client) (err error) {
+func (k *Keeper) Now(ctx context.Context) (*Workspace, error) {
+	var w Workspace
+	err := k.do(ctx, func(c *keeper.Client) (err error) {
 		if err = c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &w.Ps); err == nil {
 			w.Attention, err = c.Attention(ctx)
 		}
 		return err
 	})
-	return w, err
+	return &w, err
 }
 
 // Attention asks the keeper what waits for a person: for one of an older den

@@ -109,10 +109,14 @@ func show(args, environ []string, stdout, stderr io.Writer) error {
 	}
 	model := dashboard.New(dashboard.Options{Home: h, Registry: home.NewRegistry(getenv)})
 	defer model.Close()
-	return Run(ctx, Options{
+	o := Options{
 		Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref, Self: getenv("DEN_SESSION_ID"),
-		Agents: agentsOf(k), Nights: nightsOf(getenv), Decide: decideFor(k, model),
-	})
+		Nights: nightsOf(getenv), Decide: decideFor(k, model),
+	}
+	if k != nil {
+		o.Agents = k.Now
+	}
+	return Run(ctx, o)
 }
 
 // shownTicks is how many ticks of an agent the dashboard lists.
@@ -146,20 +150,6 @@ func nightsOf(getenv func(string) string) func(context.Context) ([]Night, error)
 			all = append(all, n)
 		}
 		return all, nil
-	}
-}
-
-// agentsOf asks the keeper of a workspace for its agents. Without one it is nil.
-func agentsOf(k *fleet.Keeper) func(context.Context) (*fleet.Workspace, error) {
-	if k == nil {
-		return nil
-	}
-	return func(ctx context.Context) (*fleet.Workspace, error) {
-		w, err := k.Now(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return &w, nil
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"den/internal/screen"
 	"den/internal/screen/vt"
+	"den/internal/ui/dashboard"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -29,7 +30,7 @@ func glyphs(line screen.Line, cols int) []glyph {
 		for len(out) < r.Col {
 			out = append(out, glyph{width: 1})
 		}
-		if ascii(r.Text) && len(r.Text) == r.Width {
+		if dashboard.IsASCII(r.Text) && len(r.Text) == r.Width {
 			for j := range len(r.Text) {
 				out = append(out, glyph{r.Text[j : j+1], 1, r})
 			}
@@ -41,15 +42,6 @@ func glyphs(line screen.Line, cols int) []glyph {
 		out = append(out, glyph{width: 1})
 	}
 	return out[:cols]
-}
-
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
 }
 
 // split lets the emulator decide which runes make one character: it did so
@@ -73,7 +65,7 @@ func (g glyph) shown(before string) string {
 	if g.text == "" || g.text == " " {
 		return " "
 	}
-	if ascii(g.text) {
+	if dashboard.IsASCII(g.text) {
 		return g.text
 	}
 	first, _ := utf8.DecodeRuneInString(g.text)

@@ -132,19 +132,10 @@ func (b *painter) style(s screen.Style) int {
 
 func (b *painter) appendRun(runs []paintRun, r screen.Run) []paintRun {
 	n := b.style(r.Style)
-	if isASCII(r.Text) {
+	if dashboard.IsASCII(r.Text) {
 		return append(runs, paintRun{Col: r.Col, Width: r.Width, Style: n, Text: r.Text})
 	}
 	return b.appendCells(runs, r, n)
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // appendCells uses the emulator to split the text into characters and widths:
