@@ -36,3 +36,18 @@ func Every(ctx context.Context, longest time.Duration, done func() (bool, error)
 		timer.Reset(pause)
 	}
 }
+
+// Pause waits for a time. It is an error if the context ends first.
+func Pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type app struct {
 	exitCode bool   // --exit-code
 	color    string // --color, or "" where a verb has none
 	homeFlag string // --home
+	file     string // --file: the workspace's
 }
 
 func newApp(name string, environ []string, stdin *os.File, stdout, stderr io.Writer) *app {
@@ -54,6 +56,15 @@ func (a *app) home() (home.Home, error) {
 		return root, err
 	}
 	return root, root.CheckReadable()
+}
+
+// dirs returns the sessions of the Home.
+func (a *app) dirs() ([]home.Dir, error) {
+	root, err := a.home()
+	if err != nil {
+		return nil, err
+	}
+	return root.All()
 }
 
 // reported is an error that was printed already: only its exit code is left.
@@ -90,6 +101,14 @@ func (a *app) answer(v any, text func(w io.Writer)) error {
 	return nil
 }
 
+// result is answer for what may have failed.
+func (a *app) result(err error, v any, text func(w io.Writer)) error {
+	if err != nil {
+		return err
+	}
+	return a.answer(v, text)
+}
+
 // answerPartly prints the result of a command that did only some of its work:
 // with --json the failures are part of the same object.
 func (a *app) answerPartly(failed error, v map[string]any, text func(w io.Writer)) error {
@@ -115,10 +134,7 @@ func (a *app) target(ref string) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ref == "" {
-		ref = a.getenv("DEN_SESSION")
-	}
-	if ref != "" {
+	if ref = cmp.Or(ref, a.getenv("DEN_SESSION")); ref != "" {
 		return session.Open(root, ref, a.options())
 	}
 	d, err := root.Only()
@@ -139,6 +155,20 @@ func (a *app) onSession(cmd *cobra.Command, words int, run func(ctx context.Cont
 			return err
 		}
 		return run(cmd.Context(), s, rest)
+	}
+	return cmd
+}
+
+// onWord makes cmd a verb for a session and one word, such as code or the id of a
+// cell. split finds them among the words that are given.
+func (a *app) onWord(cmd *cobra.Command, split func(ctx context.Context, args []string) (*session.Session, string, error), run func(ctx context.Context, s *session.Session, word string) error) *cobra.Command {
+	cmd.ValidArgsFunction = a.completeSession
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, word, err := split(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), s, word)
 	}
 	return cmd
 }
@@ -172,4 +202,38 @@ func (a *app) leadingTarget(args []string, isWord func(string) bool) (*session.S
 		}
 	}
 	return nil, nil, err
+}
+
+// exitCodeFlag makes a verb exit with the status of the command that it ran.
+const exitCodeFlag = "exit-code"
+
+// ownError is the exit code of den's own errors under --exit-code, as that of
+// 'docker run', 'env' and 'timeout': theirs would be taken for the command's
+// otherwise. See docs/adr/0032.
+const ownError = 125
+
+// exitStatus is an error that makes den exit with the command's own status.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// asExitStatus finds a command's own status in an error.
+func asExitStatus(err error) (int, bool) {
+	var e exitStatus
+	if errors.As(err, &e) {
+		return int(e), true
+	}
+	return 0, false
+}
+
+// ownExit returns the exit code for an error of den's own. A command may exit
+// with 125 too: a last line on stderr says whose it is.
+func (a *app) ownExit(err error) int {
+	if !a.exitCode {
+		return fault.ExitCode(err)
+	}
+	if !a.json { // there the object has no exit_code, or is an error
+		fmt.Fprintf(a.stderr, "den: exit status %d is den's own (%s)\n", ownError, fault.KindOf(err))
+	}
+	return ownError
 }

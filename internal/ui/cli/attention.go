@@ -13,17 +13,18 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/base/build"
+	"den/internal/base/brief"
 	"den/internal/base/fault"
 	"den/internal/keeper"
+	"den/internal/session"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) attentionCmd() *cobra.Command {
-	var file, command string
+	var command string
 	var follow bool
-	cmd := a.colorFlag(longFileFlag(&cobra.Command{
+	cmd := a.colorFlag(a.longFileFlag(&cobra.Command{
 		Use:   "attention",
 		Short: "List everything that needs you, and the command that decides it",
 		Long: `List everything that needs a person, in all Homes and in all workspaces that have a keeper,
@@ -39,33 +40,29 @@ for permission ended. With --exec a command is run by the shell for each change,
 object is on its stdin, and DEN_ATTENTION_EVENT, _KIND, _STATE, _AGENT, _SESSION and _WHAT have its
 parts.`,
 		Example: "  den attention\n  den attention -f\n  den attention -f --exec 'notify-send \"$DEN_ATTENTION_AGENT\" \"$DEN_ATTENTION_WHAT\"'\n  den attention -j | jq -r '.waiting[].actions[0].command'",
-		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if command != "" && !follow {
 				return fault.Errorf(fault.Usage, "--exec needs --follow")
 			}
 			if follow {
-				return a.followAttention(cmd.Context(), file, a.teller(cmd.Context(), command))
+				return a.followAttention(cmd.Context(), a.teller(cmd.Context(), command))
 			}
-			all, err := a.whatWaits(cmd.Context(), file)
-			if err != nil {
-				return err
-			}
-			return a.answer(all, func(io.Writer) { printAttention(a.sheet(), all, time.Now()) })
+			all, err := a.whatWaits(cmd.Context())
+			return a.result(err, all, func(io.Writer) { printAttention(a.sheet(), all, time.Now()) })
 		},
-	}, &file))
+	}))
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print changes as they come")
 	cmd.Flags().StringVar(&command, "exec", "", "run `CMD` by the shell for each change")
 	return cmd
 }
 
 // whatWaits asks the workspace that was named, or all.
-func (a *app) whatWaits(ctx context.Context, file string) (all keeper.Attention, err error) {
-	if file == "" {
+func (a *app) whatWaits(ctx context.Context) (all keeper.Attention, err error) {
+	if a.file == "" {
 		return a.everywhere(ctx)
 	}
-	err = a.keep(ctx, file, keeper.MethodAttention, keeper.AttentionFrom{File: file}, &all)
+	err = a.keep(ctx, keeper.MethodAttention, keeper.AttentionFrom{File: a.file}, &all)
 	return all, err
 }
 
@@ -80,7 +77,7 @@ func printAttention(to sheet, all keeper.Attention, now time.Time) {
 	rows := [][]span{header("FOR", "WHO", "KIND", "WHAT", "DECIDE")}
 	for _, w := range all.Waiting {
 		rows = append(rows, []span{
-			{text: waitingAge(w, now)}, {whoOf(w), strong}, {w.Kind, kindStyle(w.Kind)}, {text: shorten(w.What, maxWhat)}, {text: decideText(w)},
+			{text: waitingAge(w, now)}, {whoOf(w), strong}, {w.Kind, kindStyle(w.Kind)}, {text: brief.Runes(w.What, maxWhat)}, {text: decideText(w)},
 		})
 	}
 	to.table(rows)
@@ -113,14 +110,6 @@ func kindStyle(kind string) style {
 // has it whole.
 const maxWhat = 100
 
-func shorten(text string, most int) string {
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return string(runes[:most-1]) + "…"
-}
-
 // decideText is the first command, and what the others do. The first is
 // explained where its name says more than the command.
 func decideText(w keeper.Waiting) string {
@@ -151,34 +140,41 @@ type attentionChange struct {
 	Ended *keeper.Approval `json:"ended,omitempty"` // how a request for permission ended, where that is known
 }
 
-func (a *app) followAttention(ctx context.Context, file string, tell func(attentionChange) error) error {
-	if file == "" {
+func (a *app) followAttention(ctx context.Context, tell func(attentionChange) error) error {
+	if a.file == "" {
 		return a.followEverywhere(ctx, tell)
 	}
-	p, err := a.stateDir(file)
+	p, err := a.stateDir()
 	if err != nil {
 		return err
 	}
-	c, err := p.Dial(ctx, build.Version)
-	if err != nil {
-		return err
-	}
-	defer c.Close() // Best effort: it was only read.
-	var known []keeper.Waiting
-	return c.Stream(ctx, keeper.MethodAttention, keeper.AttentionFrom{Follow: true, File: file}, func(raw json.RawMessage) error {
-		var now keeper.Attention
-		if err := json.Unmarshal(raw, &now); err != nil {
-			return fault.Errorf(fault.Protocol, "read what waits: %w", err)
-		}
-		var changes []attentionChange
-		changes, known = attentionChanges(known, now)
-		for _, change := range changes {
-			if err := tell(change); err != nil {
-				return err
+	news := attentionNews{tell: tell}
+	return onKeeper(ctx, p, func(c *keeper.Client) error {
+		return c.Stream(ctx, keeper.MethodAttention, keeper.AttentionFrom{Follow: true, File: a.file}, func(raw json.RawMessage) error {
+			var now keeper.Attention
+			if err := json.Unmarshal(raw, &now); err != nil {
+				return fault.Errorf(fault.Protocol, "read what waits: %w", err)
 			}
-		}
-		return nil
+			return news.take(now)
+		})
 	})
+}
+
+// attentionNews tells of changes of what waits.
+type attentionNews struct {
+	tell  func(attentionChange) error
+	known []keeper.Waiting
+}
+
+func (n *attentionNews) take(now keeper.Attention) error {
+	changes, known := attentionChanges(n.known, now)
+	n.known = known
+	for _, change := range changes {
+		if err := n.tell(change); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // attentionChanges compares what waited with what waits, and returns what is
@@ -260,7 +256,7 @@ func (a *app) printChange(c attentionChange) error {
 		return a.printJSON(c)
 	}
 	mark := map[string]string{"waiting": "+", "changed": "~", "over": "-"}[c.Event]
-	line := []span{{mark + " ", faint}, {whoOf(c.Item), strong}, {" " + c.Item.Kind + " ", kindStyle(c.Item.Kind)}, {text: shorten(c.Item.What, maxWhat)}}
+	line := []span{{mark + " ", faint}, {whoOf(c.Item), strong}, {" " + c.Item.Kind + " ", kindStyle(c.Item.Kind)}, {text: brief.Runes(c.Item.What, maxWhat)}}
 	switch {
 	case c.Ended != nil:
 		line = append(line, span{text: ": " + endedText(*c.Ended)})
@@ -281,4 +277,53 @@ func endedText(e keeper.Approval) string {
 		text += ": " + e.Why
 	}
 	return text
+}
+
+func (a *app) seenCmd() *cobra.Command {
+	return a.longFileFlag(&cobra.Command{
+		Use:   "seen NAME...",
+		Short: "Mark sessions or agents as seen",
+		Long: `Mark sessions or agents as seen: what is done or failed then no longer needs you. What
+asks something, and an agent in quarantine, still does. Attaching, 'den snapshot', 'den agent
+peek', a dashboard, and waiting for an end mark them as seen, too.
+NAME is a session of the Home, or else an agent of the workspace.`,
+		Example: "  den seen work\n  den seen coder tester",
+		Args:    args(1, -1),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			for _, name := range names {
+				if err := a.see(cmd.Context(), name); err != nil {
+					return err
+				}
+			}
+			return a.answer(map[string]any{"seen": names}, func(w io.Writer) { fmt.Fprintln(w, "seen:", strings.Join(names, " ")) })
+		},
+		ValidArgsFunction: a.completeSession,
+	})
+}
+
+// see notes that somebody has looked at a session, or else at an agent.
+func (a *app) see(ctx context.Context, name string) error {
+	s, err := a.target(name)
+	if err == nil {
+		return s.Dir.Look(time.Now())
+	}
+	if fault.KindOf(err) != fault.NotFound {
+		return err
+	}
+	switch kerr := a.keep(ctx, keeper.MethodSeen, keeper.Agent{Name: name}, nil); fault.KindOf(kerr) {
+	case "":
+		return nil
+	case fault.NotFound, fault.NotRunning:
+		return err // neither: the Home is what was asked first
+	default:
+		return kerr
+	}
+}
+
+// looked notes that somebody has looked at a session. Best effort: it may be of
+// a Home that only can be read.
+func (a *app) looked(s *session.Session) {
+	if s.Dir.Path != "" {
+		_ = s.Dir.Look(time.Now())
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/base/build"
 	"den/internal/keeper"
 	"den/internal/session/attention"
 	"den/internal/session/home"
@@ -28,7 +27,7 @@ func (a *app) everywhere(ctx context.Context) (keeper.Attention, error) {
 		return all, err
 	}
 	caller := keeper.Caller{Home: own, Getenv: a.getenv}
-	here, _ := a.stateDir("") // Best effort: without one no workspace is the nearest.
+	here, _ := a.stateDir() // Best effort: without one no workspace is the nearest.
 	kept := keeper.Kept(caller)
 	answers := make([]*keeper.Attention, len(kept))
 	var asking sync.WaitGroup
@@ -72,17 +71,12 @@ func longestFirst(a, b keeper.Waiting) int {
 func askWorkspace(ctx context.Context, place keeper.StateDir, nearest bool) *keeper.Attention {
 	ctx, cancel := context.WithTimeout(ctx, attentionLimit)
 	defer cancel()
-	c, err := place.Dial(ctx, build.Version)
-	if err != nil {
-		return nil
-	}
-	defer c.Close() // Best effort: it was only read.
 	from := keeper.AttentionFrom{}
 	if !nearest {
 		from.File = place.Config
 	}
 	var all keeper.Attention
-	if err := c.Call(ctx, keeper.MethodAttention, from, &all); err != nil {
+	if err := keepAt(ctx, place, keeper.MethodAttention, from, &all); err != nil {
 		return nil
 	}
 	if nearest {
@@ -193,7 +187,7 @@ func shellWord(word string) string {
 func (a *app) followEverywhere(ctx context.Context, tell func(attentionChange) error) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var known []keeper.Waiting
+	news := attentionNews{tell: tell}
 	for {
 		now, err := a.everywhere(ctx)
 		if err != nil {
@@ -202,12 +196,8 @@ func (a *app) followEverywhere(ctx context.Context, tell func(attentionChange) e
 		if ctx.Err() != nil {
 			return ctx.Err() // what was cut off is not the truth
 		}
-		var changes []attentionChange
-		changes, known = attentionChanges(known, now)
-		for _, change := range changes {
-			if err := tell(change); err != nil {
-				return err
-			}
+		if err := news.take(now); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -2,9 +2,10 @@ package cli
 
 import (
 	"bytes"
-	"den/internal/agent/conversation"
 	"testing"
 	"time"
+
+	"den/internal/agent/conversation"
 
 	"den/internal/keeper"
 	"den/internal/session/attention"

@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/build"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/session/home"
@@ -35,7 +37,6 @@ func (a *app) doctorCmd() *cobra.Command {
 		Use:     "doctor",
 		Short:   "Check that den works on this machine, and suggest fixes",
 		Example: "  den doctor",
-		GroupID: groupMachine,
 		Args:    args(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd.Context()) },
 	})
@@ -178,10 +179,8 @@ func (a *app) checkReadiness(ctx context.Context) (status, message, fix string) 
 		if r = tty.Probe(); r.State == pty.Ready {
 			return "ok", "the kernel tells when a program waits for input", ""
 		}
-		select {
-		case <-ctx.Done():
-			return "warn", ctx.Err().Error(), ""
-		case <-time.After(time.Millisecond):
+		if err := poll.Pause(ctx, time.Millisecond); err != nil {
+			return "warn", err.Error(), ""
 		}
 	}
 	return "warn", "'wait --ready' cannot be answered here: " + r.Why, "use --text, --stable or --idle; on Linux, mount /proc without hidepid"
@@ -189,11 +188,7 @@ func (a *app) checkReadiness(ctx context.Context) (status, message, fix string) 
 
 // checkHosts finds sessions whose host is gone or does not respond.
 func (a *app) checkHosts(ctx context.Context) (status, message, fix string) {
-	root, err := a.home()
-	if err != nil {
-		return "fail", err.Error(), ""
-	}
-	dirs, err := root.All()
+	dirs, err := a.dirs()
 	if err != nil {
 		return "fail", err.Error(), ""
 	}
@@ -220,4 +215,20 @@ func (a *app) checkHosts(ctx context.Context) (status, message, fix string) {
 		return "warn", fmt.Sprintf("%s; %d run another version of den", message, old), "den host upgrade --all"
 	}
 	return "ok", message, ""
+}
+
+func (a *app) versionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  den version -j",
+		Args:    args(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			return a.answer(map[string]any{
+				"version": build.Version, "protocol": wire.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+			}, func(w io.Writer) {
+				fmt.Fprintf(w, "den %s (protocol %d, %s, %s/%s)\n", build.Version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			})
+		},
+	}
 }

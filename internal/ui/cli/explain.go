@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"den/internal/agent"
 	"den/internal/agent/conversation"
+	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/place/sandbox"
 	"den/internal/place/workspace"
@@ -23,14 +25,13 @@ import (
 )
 
 func (a *app) explainCmd() *cobra.Command {
-	var file string
-	return longFileFlag(&cobra.Command{
+	return a.onAgent(&cobra.Command{
 		Use:     "explain NAME",
 		Short:   "Print an agent's resolved configuration, and where each value came from",
 		Example: "  den agent explain greeter",
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, ws, err := a.workspace(file)
+			p, ws, err := a.workspace()
 			if err != nil {
 				return err
 			}
@@ -40,8 +41,7 @@ func (a *app) explainCmd() *cobra.Command {
 			}
 			return a.explain(cmd.Context(), p, ws, ag)
 		},
-		ValidArgsFunction: a.completeAgent,
-	}, &file)
+	})
 }
 
 func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Workspace, ag *workspace.Agent) error {
@@ -57,11 +57,7 @@ func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Work
 	for i := range argv {
 		argv[i] = tokens.Text(argv[i])
 	}
-	template := ag.SessionTemplate
-	if template == "" {
-		template = ws.SessionTemplate
-	}
-	names, warning := agent.NewNames(template)
+	names, warning := agent.NewNames(cmp.Or(ag.SessionTemplate, ws.SessionTemplate))
 	if warning != nil {
 		fmt.Fprintf(a.stderr, "warning: %v\n", warning)
 	}
@@ -73,7 +69,7 @@ func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Work
 	}
 	print := agent.FingerprintOf(config)
 	how, why := policyOf(ag)
-	source, now := stateSource(ag), a.stateNow(ctx, ws.Path, ag.Name)
+	source, now := stateSource(ag), stateNowOf(ctx, p, ag.Name)
 	told := map[string]any{"agent": ag.Name, "session": session, "argv": argv, "settings": settings, "fingerprint": print, "state_from": source, "policy": how}
 	if now != nil {
 		told["state_now"] = now
@@ -206,21 +202,16 @@ type stateNow struct {
 // keeperPatience bounds how long a keeper may take to tell what it reads now.
 const keeperPatience = 5 * time.Second
 
-// stateNow asks the keeper of the workspace; nil where none runs, or where it
+// stateNowOf asks the keeper of the workspace; nil where none runs, or where it
 // does not know.
-func (a *app) stateNow(ctx context.Context, file, agent string) *stateNow {
+func stateNowOf(ctx context.Context, p keeper.StateDir, agent string) *stateNow {
 	ctx, cancel := context.WithTimeout(ctx, keeperPatience)
 	defer cancel()
-	var ps keeper.Ps
-	if err := a.keep(ctx, file, keeper.MethodPs, nil, &ps); err != nil {
+	found, _, err := statusOf(ctx, p, agent)
+	if err != nil || found == nil || found.StateFrom == "" {
 		return nil // Best effort: what the file says is printed without a keeper, too.
 	}
-	for _, s := range ps.Agents {
-		if s.Name == agent && s.StateFrom != "" {
-			return &stateNow{From: s.StateFrom, Fallback: s.StateFallback}
-		}
-	}
-	return nil
+	return &stateNow{From: found.StateFrom, Fallback: found.StateFallback}
 }
 
 // redactValue hides tokens in a value of the workspace file, wherever they
@@ -239,4 +230,88 @@ func redactValue(r *redact.Redactor, v any) any {
 		}
 	}
 	return v
+}
+
+func (a *app) agentSandboxCmd() *cobra.Command {
+	return a.onAgent(&cobra.Command{
+		Use:   "sandbox NAME [PATH...]",
+		Short: "Print what an agent's sandbox holds and refused, or what it lets the agent do with files",
+		Long: `Print how the sandbox of an agent is enforced on this machine, what is not enforced, and
+what was refused since the agent started. With paths, print for each whether the agent may
+read and write it, and what allows that.`,
+		Example: "  den agent sandbox coder\n  den agent sandbox coder ~/.ssh ./Makefile",
+		Args:    args(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.policyOf(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.tellSandbox(p, args[1:])
+		},
+	})
+}
+
+// policyOf reads the policy that an agent was last started with.
+func (a *app) policyOf(ctx context.Context, name string) (sandbox.Policy, error) {
+	p, err := a.stateDir()
+	if err != nil {
+		return sandbox.Policy{}, err
+	}
+	root, err := a.home()
+	if err != nil {
+		return sandbox.Policy{}, err
+	}
+	reg, err := p.Identify(keeper.Caller{Home: root, Getenv: a.getenv})
+	if err != nil {
+		return sandbox.Policy{}, err
+	}
+	dir := reg.Sandbox(name)
+	found, _, err := statusOf(ctx, p, name) // who keeps it knows, also of an agent that has moved
+	switch {
+	case err != nil:
+		return sandbox.Policy{}, err
+	case found != nil && found.SandboxDir == "": // it may have had one
+		return sandbox.Policy{}, fault.Hintf(fault.Errorf(fault.NotFound, "agent '%s' has no sandbox", found.Name), "sandbox = true gives it one, at its next start")
+	case found != nil:
+		dir = found.SandboxDir
+	}
+	policy, err := sandbox.Load(dir)
+	if fault.KindOf(err) == fault.NotFound {
+		err = fault.Hintf(fault.Errorf(fault.NotFound, "agent '%s' was never started in a sandbox", name), "sandbox = true gives it one, at its next start; 'den agent explain %s' prints what would hold it", name)
+	}
+	return policy, err
+}
+
+func (a *app) tellSandbox(p sandbox.Policy, paths []string) error {
+	if len(paths) == 0 {
+		holds, denied := p.Held.Tell(p), sandbox.Noted(p.Private)
+		told := map[string]any{"agent": p.Agent, "holds": holds, "denied": denied, "write": append([]string{p.WorkDir}, p.Write...), "read": p.Read, "network": p.Network}
+		return a.answer(told, func(w io.Writer) {
+			fmt.Fprintln(w, strings.Join(holds, "\n"))
+			fmt.Fprintln(w, "writes:", strings.Join(append([]string{p.WorkDir}, p.Write...), ", "))
+			for _, line := range denied {
+				fmt.Fprintln(w, "refused:", line)
+			}
+		})
+	}
+	var all []sandbox.Verdict
+	for _, path := range paths {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return fault.Errorf(fault.Usage, "%s: %w", path, err)
+		}
+		all = append(all, p.Check(abs, "", a.environ))
+	}
+	return a.answer(map[string]any{"agent": p.Agent, "paths": all}, func(w io.Writer) {
+		for _, v := range all {
+			may := "nothing"
+			switch {
+			case v.Write:
+				may = "read and write"
+			case v.Read:
+				may = "read"
+			}
+			fmt.Fprintf(w, "%s: %s: %s\n", v.Path, may, v.By)
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +30,7 @@ import (
 const kernelVariable = "DEN_KERNEL"
 
 func (a *app) kernelCmd() *cobra.Command {
-	cmd := &cobra.Command{
+	return parentCmd(&cobra.Command{
 		Use:   "kernel",
 		Short: "Agents that sleep and wake: init, tick, watch, wake, notify, status",
 		Long: `Run agents that live in a data repository and wake up for a tick: on a schedule, when they
@@ -38,35 +39,28 @@ again; what it remembers is in its files.
 
 NAME may be omitted in a terminal of the agent itself.`,
 		Example: "  den kernel init demo --example && den kernel tick demo\n  den kernel watch demo",
-		GroupID: groupAgent,
-		Args:    unknownVerb,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
-		a.kernelInitCmd(), a.kernelListCmd(), a.kernelRemoveCmd(), a.kernelRunCmd("tick"), a.kernelRunCmd("watch"),
+	}, a.kernelInitCmd(), a.kernelListCmd(), a.kernelRemoveCmd(), a.kernelRunCmd("tick"), a.kernelRunCmd("watch"),
 		a.kernelTriggerCmd(), a.kernelWakeCmd(), a.kernelNotifyCmd(), a.kernelPauseCmd(), a.kernelResumeCmd(),
-		a.kernelStatusCmd(), a.kernelLogsCmd(), a.kernelReplayCmd(), a.kernelInstallCmd(), a.kernelUninstallCmd(), a.kernelToolCmd(),
-	)
-	return cmd
+		a.kernelStatusCmd(), a.kernelLogsCmd(), a.kernelReplayCmd(), a.kernelInstallCmd(), a.kernelUninstallCmd(), a.kernelToolCmd())
 }
 
 func (a *app) completeInstance(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+	return completeFirst(args, func() (names []string, err error) {
+		all, err := a.instances()
+		for _, known := range all {
+			names = append(names, known.Name)
+		}
+		return names, err
+	})
+}
+
+// instances lists those of this user.
+func (a *app) instances() ([]registry.Instance, error) {
 	r, err := registry.New(a.getenv)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+		return nil, err
 	}
-	all, err := r.List()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []string
-	for _, known := range all {
-		names = append(names, known.Name)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return r.List()
 }
 
 // onInstance makes cmd a verb for one instance, whose name may be omitted in
@@ -206,10 +200,7 @@ func (a *app) initInstance(ctx context.Context, n newInstance, script bool) erro
 	}
 	n.Created = time.Now()
 	known, err := r.Add(ctx, n.Instance)
-	if err != nil {
-		return err
-	}
-	return a.answer(map[string]any{"name": known.Name, "path": known.Path, "remote": known.Remote}, func(w io.Writer) {
+	return a.result(err, map[string]any{"name": known.Name, "path": known.Path, "remote": known.Remote}, func(w io.Writer) {
 		fmt.Fprintf(w, "%s is %s\n", known.Name, known.Path)
 		if known.Remote != "" {
 			fmt.Fprintf(w, "its remote is %s\n", withoutPassword(known.Remote))
@@ -274,11 +265,7 @@ func (a *app) kernelListCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the instances", Example: "  den kernel list -j", Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := registry.New(a.getenv)
-			if err != nil {
-				return err
-			}
-			all, err := r.List()
+			all, err := a.instances()
 			if err != nil {
 				return err
 			}
@@ -434,4 +421,28 @@ func (a *app) kernelArgv(verb, name string, flags ...string) ([]string, error) {
 		return nil, err
 	}
 	return append(argv, verb, name), nil
+}
+
+// originOf is the URL that 'git push' of a repository goes to, as its own
+// configuration says now; "" if there is none. It is recorded when a person
+// registers the repository: once an agent lives in it, the agent writes that
+// configuration.
+func originOf(dir string) (string, error) {
+	if !git.IsTop(dir) {
+		return "", nil // nothing is pushed from it
+	}
+	origin, err := git.Origin(dir)
+	if err != nil {
+		return "", fault.Hintf(fault.Errorf(fault.KindOf(err), "find the remote of %s: %w", dir, err), "name it: den kernel init NAME --path DIR URL")
+	}
+	return origin, nil
+}
+
+// withoutPassword is a URL as it can be printed.
+func withoutPassword(remote string) string {
+	u, err := url.Parse(remote)
+	if err != nil || u.User == nil {
+		return remote // also user@host:path, which has none
+	}
+	return u.Redacted()
 }

@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"den/internal/base/brief"
 	"den/internal/base/fault"
 	"den/internal/screen/eventlog"
 	"den/internal/session/home"
@@ -191,14 +192,10 @@ func costText(t instance.Tick) string {
 // beginningOf is the beginning of a text.
 func beginningOf(text string) string {
 	line, more, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	const most = 60
-	if r := []rune(line); len(r) > most {
-		return string(r[:most]) + "…"
+	if short := brief.Runes(line, 61); short != line || more == "" {
+		return short
 	}
-	if more != "" {
-		line += " …"
-	}
-	return line
+	return line + " …"
 }
 
 // replayTick prints a whole tick in time order.

@@ -1,16 +1,21 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/ticks/datarepo"
 	"den/internal/ticks/instance"
+	"den/internal/ticks/toolsocket"
 	"den/internal/ticks/wake"
 
 	"github.com/spf13/cobra"
@@ -72,14 +77,9 @@ func (a *app) kernelPauseCmd() *cobra.Command {
 	return a.onInstance(&cobra.Command{
 		Use: "pause [NAME] [WHY]", Short: "Begin no ticks until they are resumed; nothing is lost", Example: "  den kernel pause demo 'the disk is being moved'",
 	}, 1, func(_ context.Context, in *instance.Instance, words []string) error {
-		why := strings.Join(words, " ")
-		if why == "" {
-			why = "by " + userName()
-		}
-		if err := in.Repo.Pause(datarepo.Pause{When: time.Now(), Why: why}); err != nil {
-			return err
-		}
-		return a.answer(map[string]any{"name": in.Name, "paused": true, "why": why}, func(w io.Writer) {
+		why := cmp.Or(strings.Join(words, " "), "by "+userName())
+		err := in.Repo.Pause(datarepo.Pause{When: time.Now(), Why: why})
+		return a.result(err, map[string]any{"name": in.Name, "paused": true, "why": why}, func(w io.Writer) {
 			fmt.Fprintf(w, "%s is paused; a tick that runs goes on\n", in.Name)
 		})
 	})
@@ -127,10 +127,8 @@ at the same time share one tick.`,
 		case list:
 			return a.listWakes(ctx, in)
 		case cancel != "":
-			if err := in.Wakes.Cancel(ctx, cancel); err != nil {
-				return err
-			}
-			return a.answer(map[string]any{"name": in.Name, "cancelled": cancel}, func(w io.Writer) { fmt.Fprintf(w, "cancelled %s\n", cancel) })
+			err := in.Wakes.Cancel(ctx, cancel)
+			return a.result(err, map[string]any{"name": in.Name, "cancelled": cancel}, func(w io.Writer) { fmt.Fprintf(w, "cancelled %s\n", cancel) })
 		}
 		id, err := in.Wakes.Add(ctx, time.Now(), spec)
 		if err != nil {
@@ -212,4 +210,160 @@ func (l listedWake) rule() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+func (a *app) kernelStatusCmd() *cobra.Command {
+	return a.onInstance(&cobra.Command{
+		Use: "status [NAME]", Short: "Show what an agent does, and what it waits for", Example: "  den kernel status demo -j",
+	}, 0, func(ctx context.Context, in *instance.Instance, _ []string) error {
+		if err := a.outsideBox("it is not known what runs"); err != nil {
+			return err
+		}
+		s, err := in.Status(ctx, time.Now())
+		return a.result(err, s, func(w io.Writer) { printInstance(w, s) })
+	})
+}
+
+func printInstance(w io.Writer, s instance.Status) {
+	fmt.Fprintf(w, "%s: %s (%s)\n", s.Name, s.State, s.Why)
+	fmt.Fprintf(w, "  data      %s\n", s.Path)
+	if s.Doing != "" {
+		fmt.Fprintf(w, "  does      %s\n", s.Doing)
+	}
+	if s.Watch != nil {
+		fmt.Fprintf(w, "  watcher   %s\n", s.Watch)
+	}
+	if s.Last != nil {
+		fmt.Fprintf(w, "  last tick %d, %s, began %s\n", s.Last.Tick, lastText(s.Last), s.Last.Began.Local().Format(time.DateTime))
+	}
+	if c := s.Container; c != nil {
+		fmt.Fprintf(w, "  container %s, started %s from %s\n", c.State, c.Since.Local().Format(time.DateTime), c.Image)
+		if c.Problem != "" {
+			fmt.Fprintf(w, "            an older one: %s\n", strings.ReplaceAll(c.Problem, "\n", "\n            "))
+		}
+		fmt.Fprintf(w, "  terminals den ls --home %s\n", c.Home)
+	}
+	if !s.NextLook.IsZero() {
+		fmt.Fprintf(w, "  next      %s\n", s.NextLook.Local().Format(time.DateTime))
+	}
+	for _, c := range s.Waiting {
+		fmt.Fprintf(w, "  waits     %s %s\n", c.Kind, c.Reason)
+	}
+	if s.Paused != "" {
+		fmt.Fprintf(w, "  paused    %s\n", strings.ReplaceAll(s.Paused, "\n", "\n            "))
+	}
+	if s.Problem != "" {
+		fmt.Fprintf(w, "  problem   %s\n", strings.ReplaceAll(s.Problem, "\n", "; "))
+	}
+}
+
+func lastText(l *instance.Last) string {
+	if l.Outcome.Reason == "" {
+		return "in stage " + string(l.Stage)
+	}
+	return l.Outcome.String()
+}
+
+func (a *app) kernelToolCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "tool TOOL [NAME=VALUE...]", Short: "Use a tool of the tick that runs: login, open, type, wait, close",
+		Long: `Use one of the tools that an agent has in a tick, from the agent's own program: its
+environment names the tick. Models use the same tools by the Model Context Protocol. Arguments
+are NAME=VALUE, or one JSON object.`,
+		Example: "  den kernel tool login\n  den kernel tool type tty=0 expect=bash text='make test'\n  den kernel tool wait timeout=60 until='ok|FAIL'\n  den kernel tool close tty=0",
+		Args:    args(1, -1),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			socket := a.getenv(toolsocket.Variable)
+			if socket == "" {
+				return fault.Hintf(fault.Errorf(fault.NotRunning, "no tick runs here: %s is not set", toolsocket.Variable), "tools are for the program of an agent in its tick")
+			}
+			arguments, err := toolArguments(given[0], given[1:])
+			if err != nil {
+				return err
+			}
+			answer, err := toolsocket.Use(cmd.Context(), socket, build.Version, toolsocket.Call{Tool: given[0], Arguments: arguments})
+			if err != nil {
+				return err
+			}
+			if answer.Failed {
+				return fault.Errorf(fault.Usage, "%s", strings.TrimPrefix(answer.Text, "Error: "))
+			}
+			return a.answer(answer, func(w io.Writer) { fmt.Fprintln(w, answer.Text) })
+		},
+		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, t := range toolsocket.Tools {
+				if len(given) == 0 {
+					names = append(names, t.Name)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// toolArguments makes an object of NAME=VALUE words, by the tool's schema.
+func toolArguments(tool string, words []string) (json.RawMessage, error) {
+	if len(words) == 1 && strings.HasPrefix(words[0], "{") {
+		if !json.Valid([]byte(words[0])) {
+			return nil, fault.Errorf(fault.Usage, "the arguments of %s are not JSON: %s", tool, words[0])
+		}
+		return json.RawMessage(words[0]), nil
+	}
+	kinds, err := argumentKinds(tool)
+	if err != nil {
+		return nil, err
+	}
+	object := map[string]any{}
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok || kinds[name] == "" {
+			return nil, fault.Hintf(fault.Errorf(fault.Usage, "%s: '%s' is no argument of it", tool, word), "arguments are NAME=VALUE; 'den kernel tool --help' has examples")
+		}
+		if object[name], err = argumentOf(kinds[name], value); err != nil {
+			return nil, fault.Errorf(fault.Usage, "%s: %s: %w", tool, name, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// argumentKinds maps the arguments of a tool to their types.
+func argumentKinds(tool string) (map[string]string, error) {
+	for _, t := range toolsocket.Tools {
+		if t.Name != tool {
+			continue
+		}
+		var schema struct {
+			Properties map[string]struct {
+				Type string `json:"type"`
+			} `json:"properties"`
+		}
+		if err := json.Unmarshal([]byte(t.Schema), &schema); err != nil {
+			return nil, fmt.Errorf("read the schema of %s: %w", tool, err)
+		}
+		kinds := map[string]string{}
+		for name, p := range schema.Properties {
+			kinds[name] = p.Type
+		}
+		return kinds, nil
+	}
+	return nil, fault.Hintf(fault.Errorf(fault.Usage, "there is no tool '%s'", tool), "there are login, open, type, wait and close")
+}
+
+func argumentOf(kind, value string) (any, error) {
+	switch kind {
+	case "integer":
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return nil, fmt.Errorf("'%s' is not a whole number", value)
+		}
+		return n, nil
+	case "boolean":
+		b, err := strconv.ParseBool(value)
+		if err != nil {
+			return nil, fmt.Errorf("'%s' is neither true nor false", value)
+		}
+		return b, nil
+	}
+	return value, nil
 }

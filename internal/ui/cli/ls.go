@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"den/internal/base/brief"
 	"den/internal/session"
 	"den/internal/session/attention"
 	"den/internal/session/home"
@@ -50,7 +51,6 @@ func (a *app) lsCmd() *cobra.Command {
 for an answer), failed and done (nobody has looked yet), busy, ready (it waits for input), over.
 'den attention' lists those that need you, and 'den seen' says that you have looked.`,
 		Example: "  den ls\n  den ls --all -j",
-		GroupID: groupSession,
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			root, err := a.home()
@@ -58,10 +58,7 @@ for an answer), failed and done (nobody has looked yet), busy, ready (it waits f
 				return err
 			}
 			sessions, err := a.list(root, all)
-			if err != nil {
-				return err
-			}
-			return a.answer(map[string]any{"sessions": sessions}, func(io.Writer) { printSessions(a.sheet(), sessions, all) })
+			return a.result(err, map[string]any{"sessions": sessions}, func(io.Writer) { printSessions(a.sheet(), sessions, all) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also sessions that are over")
@@ -201,16 +198,12 @@ func (s listed) statusSpan() span {
 
 // oneLine formats text for a table: no control characters, at most n runes.
 func oneLine(s string, n int) string {
-	s = strings.Map(func(r rune) rune {
+	return brief.Runes(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
-	}, s)
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
+	}, s), n)
 }
 
 func (a *app) statusCmd() *cobra.Command {
@@ -221,7 +214,6 @@ func (a *app) statusCmd() *cobra.Command {
 		Long: `Show everything known about a session: its program, the foreground process, whether it
 waits for input and how that is known, sizes, and the state of the recording.`,
 		Example: "  den status work -j",
-		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		status, err := s.Status(ctx)
 		if err != nil {

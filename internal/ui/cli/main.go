@@ -1,5 +1,5 @@
-// Package cli implements the command line: each verb, in a file of its own,
-// parses its arguments, makes one call and prints the result.
+// Package cli implements the command line: each verb parses its arguments, makes
+// one call and prints the result.
 package cli
 
 import (
@@ -8,41 +8,48 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
+	"time"
 
 	"den/internal/agent/runner/remote/holder"
 	"den/internal/agent/toolhook"
 	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/place/podhost"
+	"den/internal/place/provider/subprocess/shim"
 	"den/internal/place/sandbox"
 	"den/internal/session/home"
 	"den/internal/session/host"
+	"den/internal/ui/cli/agenttty"
+	"den/internal/ui/cli/k"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 // Main runs one command and returns the process status.
 func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int {
 	a := newApp(args[0], environ, stdin, stdout, stderr)
-	if a.getenv(home.HostMark) != "" && len(args) > 3 && args[1] == "host" {
+	hosted := a.getenv(home.HostMark) != "" && len(args) > 3
+	switch verb := first(args[1:]); {
+	case hosted && verb == "host":
 		return a.hostMain(args[2:])
-	}
-	if a.getenv(home.HostMark) != "" && len(args) > 3 && args[1] == "shim" {
+	case hosted && verb == "shim":
 		return a.shimMain()
-	}
-	if len(args) > 1 && args[1] == holder.Verb {
+	case verb == holder.Verb:
 		return holder.Main(args[2:], stdin, os.Stdout, os.Stderr)
-	}
-	if len(args) > 1 && args[1] == sandbox.Verb {
+	case verb == sandbox.Verb:
 		return sandbox.Main(args[2:], environ, os.Stdout, os.Stderr)
-	}
-	if len(args) > 1 && args[1] == podhost.Verb {
+	case verb == podhost.Verb:
 		return podhost.Main(args[2:], build.Version, stdin, os.Stdout, os.Stderr)
-	}
-	if len(args) > 1 && args[1] == toolhook.Verb {
+	case verb == toolhook.Verb:
 		return a.permissionHook(args[2:])
 	}
 	a.takeInputMark()
@@ -160,15 +167,36 @@ A first look:
 // verbs maps the first word of a command line to the constructor of its
 // command.
 func (a *app) verbs() map[string]func() *cobra.Command {
-	return map[string]func() *cobra.Command{
-		"new": a.newCmd, "ls": a.lsCmd, "status": a.statusCmd, "kill": a.killCmd,
-		"type": a.typeCmd, "paste": a.pasteCmd, "keys": a.keysCmd, "resize": a.resizeCmd, "signal": a.signalCmd, "mark": a.markCmd,
-		"wait": a.waitCmd, "snapshot": a.snapshotCmd, "attach": a.attachCmd, "watch": a.watchCmd, "dashboard": a.dashboardCmd, "mcp": a.mcpCmd, "history": a.historyCmd,
-		"screenshot": a.screenshotCmd, "export": a.exportCmd,
-		"run": a.runCmd, "answer": a.answerCmd, "fire": a.fireCmd, "poll": a.pollCmd, "int": a.intCmd, "release": a.releaseCmd, "marks": a.marksCmd, "notify": a.notifyCmd, "events": a.eventsCmd, "seen": a.seenCmd, "batch": a.batchCmd,
-		"init": a.initCmd, "up": a.upCmd, "down": a.downCmd, "ps": a.psCmd, "reload": a.reloadCmd, "agent": a.agentCmd, "channel": a.channelCmd, "harness": a.harnessCmd, "approvals": a.approvalsCmd, "permissions": a.permissionsCmd, "accounts": a.accountsCmd, "attention": a.attentionCmd, "kernel": a.kernelCmd, "worktree": a.worktreeCmd,
-		"gc": a.gcCmd, "homes": a.homesCmd, "doctor": a.doctorCmd, "version": a.versionCmd, "skills": a.skillsCmd, "host": a.hostCmd, "man": a.manCmd,
+	all := map[string]func() *cobra.Command{}
+	for group, verbs := range map[string]map[string]func() *cobra.Command{
+		groupSession: {
+			"new": a.newCmd, "ls": a.lsCmd, "status": a.statusCmd, "kill": a.killCmd, "type": a.typeCmd, "paste": a.pasteCmd, "keys": a.keysCmd,
+			"resize": a.resizeCmd, "signal": a.signalCmd, "mark": a.markCmd, "wait": a.waitCmd, "snapshot": a.snapshotCmd, "attach": a.attachCmd,
+			"watch": a.watchCmd, "dashboard": a.dashboardCmd, "mcp": a.mcpCmd, "history": a.historyCmd, "screenshot": a.screenshotCmd, "export": a.exportCmd,
+			"seen": a.seenCmd,
+		},
+		groupCell: {
+			"run": a.runCmd, "answer": a.answerCmd, "fire": a.fireCmd, "poll": a.pollCmd, "int": a.intCmd, "release": a.releaseCmd, "marks": a.marksCmd,
+			"notify": a.notifyCmd, "events": a.eventsCmd, "batch": a.batchCmd,
+		},
+		groupAgent: {
+			"init": a.initCmd, "up": a.upCmd, "down": a.downCmd, "ps": a.psCmd, "reload": a.reloadCmd, "agent": a.agentCmd, "channel": a.channelCmd,
+			"harness": a.harnessCmd, "approvals": a.approvalsCmd, "permissions": a.permissionsCmd, "accounts": a.accountsCmd, "attention": a.attentionCmd,
+			"kernel": a.kernelCmd, "worktree": a.worktreeCmd,
+		},
+		groupMachine: {
+			"gc": a.gcCmd, "homes": a.homesCmd, "doctor": a.doctorCmd, "version": a.versionCmd, "skills": a.skillsCmd, "host": a.hostCmd, "man": a.manCmd,
+		},
+	} {
+		for word, make := range verbs {
+			all[word] = func() *cobra.Command {
+				cmd := make()
+				cmd.GroupID = group
+				return cmd
+			}
+		}
 	}
+	return all
 }
 
 // The groups under which help lists the verbs.
@@ -179,6 +207,14 @@ const (
 	groupMachine = "machine"
 )
 
+// parentCmd makes cmd the parent of others: alone it prints its help.
+func parentCmd(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
+	cmd.Args = unknownVerb
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(verbs...)
+	return cmd
+}
+
 func unknownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -188,4 +224,261 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 		return fault.Hintf(err, "did you mean '%s'?", strings.Join(near, "' or '"))
 	}
 	return fault.Hintf(err, "'den --help' lists the commands")
+}
+
+// interruptGrace is how long a verb may take to clean up after a signal, and to
+// print what it has. Then the process ends, whatever the verb waits for.
+const interruptGrace = 2 * time.Second
+
+// verbStack is the stack that short verbs get along with.
+const verbStack = 20 << 10
+
+// looks are verbs that only look and write no file. They mostly take less than
+// shortVerb.
+var looks = []string{"version", "status", "ls", "history"}
+
+const shortVerb = 5 * time.Millisecond
+
+// signalled is the cause of a context that a signal cancelled.
+type signalled syscall.Signal
+
+func (s signalled) Error() string { return "interrupted by " + unix.SignalName(syscall.Signal(s)) }
+
+// status is the exit code of a process that the signal ended, as shells give it.
+func (s signalled) status() int { return 128 + int(s) }
+
+// untilSignalled returns a context that the first signal cancels, and a function
+// that ends the wait for it. The next signal has its usual effect, and so has
+// one that comes within the first moments of a verb that can leave nothing behind:
+// to wait for signals takes a thread, and a tenth of the time of such a verb.
+func untilSignalled(verb string) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1) // the second has no taker, and needs none
+	listen := func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			cancel(signalled(s.(syscall.Signal)))
+		case <-ctx.Done():
+			signal.Stop(signals)
+		}
+	}
+	notify := func() { signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) }
+	if slices.Contains(looks, verb) {
+		ended := make(chan struct{})
+		start := time.AfterFunc(shortVerb, func() {
+			defer close(ended)
+			notify()
+			listen()
+		})
+		return ctx, func() {
+			cancel(nil)
+			if !start.Stop() {
+				<-ended
+			}
+		}
+	}
+	notify()
+	var listening sync.WaitGroup
+	listening.Go(listen)
+	return ctx, func() {
+		cancel(nil)
+		listening.Wait()
+	}
+}
+
+// execute runs the command. If a signal comes, it returns at the latest after
+// interruptGrace: a verb that is still at work then, because it waits for what
+// cannot be cancelled, ends with the process.
+func execute(ctx context.Context, root *cobra.Command) error {
+	ended := make(chan error, 1)
+	go func() {
+		growStack()
+		ended <- root.ExecuteContext(ctx)
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(interruptGrace):
+		return ctx.Err()
+	}
+}
+
+// growStack grows the goroutine's stack to what a verb needs while there is
+// little on it to copy. To grow it in steps takes 4 % of the time of a short
+// verb.
+//
+//go:noinline
+func growStack() {
+	var room [verbStack]byte
+	runtime.KeepAlive(&room)
+}
+
+// readStdin reads all of stdin, or one byte more than limit.
+func (a *app) readStdin(ctx context.Context, limit int64) ([]byte, error) {
+	var raw []byte
+	err := a.whileReading(ctx, func(stdin io.Reader) (err error) {
+		raw, err = io.ReadAll(io.LimitReader(stdin, limit+1))
+		return err
+	})
+	return raw, err
+}
+
+// whileReading calls read with stdin and returns when it does, or when the
+// context is cancelled. A read cannot be cancelled: its goroutine is then left to
+// the end of the process, and nothing may use what it reads.
+func (a *app) whileReading(ctx context.Context, read func(io.Reader) error) error {
+	a.wantInput()
+	done := make(chan error, 1)
+	go func() { done <- read(a.stdin) }()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("read stdin: %w", err)
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// shimMain runs the process behind an agent's session without a terminal. Only
+// den starts it: NAME and ID are for people who list processes.
+func (a *app) shimMain() int {
+	err := shim.Main(context.Background(), build.Version, a.stdin, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(a.stderr, "den shim:", err)
+	}
+	return fault.ExitCode(err)
+}
+
+// asOther runs den as k, km or agent-tty, if it was started by one of these
+// names.
+func (a *app) asOther(args []string) (status int, ok bool) {
+	tool := k.Tool{Environ: a.environ, Getenv: a.getenv, Stdout: a.text, Stderr: a.stderr, Version: build.Version}
+	switch filepath.Base(args[0]) {
+	case "agent-tty":
+		return a.asAgentTTY(tool, args[1:]), true
+	case "k":
+		return tool.Main(args[1:]), true
+	case "km":
+		return tool.Monitor(args[1:]), true
+	}
+	return 0, false
+}
+
+// asAgentTTY runs den as agent-tty. Two tools have that name: one is k, the
+// other is coder's. den's own verbs that neither has are taken too.
+func (a *app) asAgentTTY(tool k.Tool, words []string) int {
+	den := func(stdout, stderr io.Writer, args ...string) int {
+		if stdout == nil {
+			stdout, stderr = a.stdout, a.stderr
+		}
+		return Main(append([]string{"den"}, args...), a.environ, a.stdin, stdout, stderr)
+	}
+	switch {
+	case agenttty.Knows(words):
+		ctx, stop := untilSignalled("agent-tty")
+		defer stop()
+		status := agenttty.Tool{
+			Environ: a.environ, Getenv: a.getenv, Stdout: a.text, Stderr: a.stderr, Version: build.Version, Den: den,
+		}.Main(ctx, words)
+		var by signalled
+		if errors.As(context.Cause(ctx), &by) {
+			return by.status()
+		}
+		return status
+	case a.isDens(words):
+		return den(nil, nil, words...)
+	}
+	return tool.Main(words)
+}
+
+// isDens reports whether the words are one of den's verbs and none of k's.
+func (a *app) isDens(words []string) bool {
+	if len(words) == 0 || strings.HasPrefix(words[0], "-") || slices.Contains(k.Verbs, words[0]) {
+		return false
+	}
+	cmd, _, err := newRoot(a, words).Find(words)
+	return err == nil && cmd.HasParent()
+}
+
+// asCulture translates the words of the harness specification's own tools,
+// when den is called by their names: 'culture channel send', 'irc_client send'.
+// It returns false for other names.
+func asCulture(args []string) ([]string, bool) {
+	var words []string
+	switch filepath.Base(args[0]) {
+	case "irc_client":
+		words = append([]string{"channel"}, args[1:]...)
+	case "culture":
+		words = slices.Clone(args[1:])
+	default:
+		return nil, false
+	}
+	if len(words) > 1 {
+		words = cultureWords(words[0], words[1], words[2:])
+	}
+	return append([]string{"den"}, words...), true
+}
+
+// cultureWords translates a noun, a verb and the rest; what is not known stays.
+func cultureWords(noun, verb string, rest []string) []string {
+	switch {
+	case noun == "agent" || noun == "agents":
+		return cultureAgentWords(verb, rest)
+	case noun == "channel" && verb == "message":
+		verb = "send"
+	case noun == "channel" && verb == "list":
+		verb = "channels"
+	}
+	return append([]string{noun, verb}, rest...)
+}
+
+// cultureAgentVerbs are den's words for a verb on one agent, and on all.
+var cultureAgentVerbs = map[string]struct{ one, all string }{
+	"start":   {"agent start", "up"},
+	"stop":    {"agent stop", "down"},
+	"status":  {"harness status", "ps"},
+	"sleep":   {"harness pause", ""},
+	"wake":    {"harness resume", ""},
+	"message": {"agent ask", ""},
+}
+
+// cultureAgentWords translates a verb on agents. Without a nick, or with --all,
+// it is about the workspace.
+func cultureAgentWords(verb string, rest []string) []string {
+	var args, file []string
+	all := false
+	for i := 0; i < len(rest); i++ {
+		switch value, inOne := strings.CutPrefix(rest[i], "--config="); {
+		case inOne:
+			file = []string{"--file", value}
+		case rest[i] == "--config" && i+1 < len(rest):
+			i++
+			file = []string{"--file", rest[i]}
+		case rest[i] == "--all":
+			all = true
+		default:
+			args = append(args, rest[i])
+		}
+	}
+	known := cultureAgentVerbs[verb]
+	named := !all && len(args) > 0 && !strings.HasPrefix(args[0], "-")
+	words := []string{"agent", verb}
+	switch {
+	case named && known.one != "":
+		words = strings.Fields(known.one)
+	case !named && known.all != "":
+		words = strings.Fields(known.all)
+	}
+	if words[0] == "harness" {
+		file = nil // the nick alone leads to its socket
+	}
+	return slices.Concat(words, file, args)
 }

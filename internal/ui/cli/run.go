@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -8,8 +9,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/screen/keys"
 	"den/internal/session"
 	"den/internal/session/cell"
+	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
 )
@@ -24,7 +27,7 @@ type runOptions struct {
 
 func (a *app) runCmd() *cobra.Command {
 	o := runOptions{timeout: duration(30 * time.Second)}
-	cmd := &cobra.Command{
+	cmd := a.onWord(&cobra.Command{
 		Use:     "run [SESSION] CODE",
 		Aliases: []string{"await"},
 		Short:   "Run code in a session and wait until it is done",
@@ -38,17 +41,18 @@ quiet. If the program asks something before it is done, the command returns at o
 "waiting_for" and exit 13: answer with 'den answer', which waits on. A timeout (exit 11)
 leaves the cell running.`,
 		Example: "  den run work 'make test' -t 5m\n  den run py 'print(6*7)' -j\n  den run work --file script.sh",
-		GroupID: groupCell,
 		Args:    args(0, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, code, err := a.cellCode(cmd.Context(), args, o.file)
-			if err != nil {
-				return err
-			}
-			return a.runRun(cmd, s, code, o)
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, a.codeIn(&o.file), func(ctx context.Context, s *session.Session, code string) error {
+		req, err := o.request(code)
+		if err != nil {
+			return err
+		}
+		r, err := s.Run(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.answerRun(s, r, o)
+	})
 	a.addRunFlags(cmd, &o)
 	cmd.Flags().StringVar(&o.file, "file", "", "take the code from `F`")
 	return cmd
@@ -72,38 +76,28 @@ func (o *runOptions) request(code string) (session.Run, error) {
 	return session.Run{Code: code, Timeout: time.Duration(o.timeout), KeepWaiting: o.keepWaiting, MaxLines: o.maxLines}, nil
 }
 
-// cellCode splits the words of run and fire: [SESSION] CODE, or [SESSION] with
-// the code in a file or on stdin.
-func (a *app) cellCode(ctx context.Context, args []string, file string) (*session.Session, string, error) {
-	if file != "" {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			return nil, "", fault.Errorf(fault.Usage, "read code: %w", err)
+// codeIn splits the words of run and fire: [SESSION] CODE, or [SESSION] with the
+// code in a file or on stdin.
+func (a *app) codeIn(file *string) func(ctx context.Context, args []string) (*session.Session, string, error) {
+	return func(ctx context.Context, args []string) (*session.Session, string, error) {
+		if *file != "" {
+			raw, err := os.ReadFile(*file)
+			if err != nil {
+				return nil, "", fault.Errorf(fault.Usage, "read code: %w", err)
+			}
+			s, _, err := a.optionalTarget(args, 0)
+			return s, string(raw), err
 		}
-		s, _, err := a.optionalTarget(args, 0)
-		return s, string(raw), err
+		if len(args) == 0 {
+			return nil, "", fault.Hintf(fault.Errorf(fault.Usage, "no code was given"), "for example 'den run work \"make test\"', or '-' for stdin")
+		}
+		s, rest, err := a.optionalTarget(args, 1)
+		if err != nil {
+			return s, "", err
+		}
+		code, err := a.textOrStdin(ctx, rest)
+		return s, code, err
 	}
-	if len(args) == 0 {
-		return nil, "", fault.Hintf(fault.Errorf(fault.Usage, "no code was given"), "for example 'den run work \"make test\"', or '-' for stdin")
-	}
-	s, rest, err := a.optionalTarget(args, 1)
-	if err != nil {
-		return s, "", err
-	}
-	code, err := a.textOrStdin(ctx, rest)
-	return s, code, err
-}
-
-func (a *app) runRun(cmd *cobra.Command, s *session.Session, code string, o runOptions) error {
-	req, err := o.request(code)
-	if err != nil {
-		return err
-	}
-	r, err := s.Run(cmd.Context(), req)
-	if err != nil {
-		return err
-	}
-	return a.answerRun(s, r, o)
 }
 
 // answerRun prints the result of a cell that was waited for.
@@ -145,14 +139,6 @@ func (a *app) answerCell(s *session.Session, r cell.Result, raw bool) error {
 		a.explainCell(r, err)
 	}
 	return reported{err}
-}
-
-func (a *app) printCell(r cell.Result) error {
-	return a.answer(r, func(w io.Writer) {
-		if r.Output != "" {
-			fmt.Fprintln(w, r.Output)
-		}
-	})
 }
 
 // cellError returns the error that a cell's result stands for, or nil.
@@ -199,25 +185,15 @@ func (a *app) explainCell(r cell.Result, err error) {
 func (a *app) fireCmd() *cobra.Command {
 	var file string
 	timeout := duration(300 * time.Second)
-	cmd := &cobra.Command{
+	cmd := a.onWord(&cobra.Command{
 		Use:     "fire [SESSION] CODE",
 		Short:   "Run code in a session without waiting",
 		Example: "  den fire work 'make test' -j\n  den poll work",
-		GroupID: groupCell,
 		Args:    args(0, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, code, err := a.cellCode(cmd.Context(), args, file)
-			if err != nil {
-				return err
-			}
-			r, err := s.Fire(cmd.Context(), code, time.Duration(timeout))
-			if err != nil {
-				return err
-			}
-			return a.answer(map[string]any{"cell_id": r.CellID, "status": r.Status}, func(w io.Writer) { fmt.Fprintln(w, r.CellID) })
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, a.codeIn(&file), func(ctx context.Context, s *session.Session, code string) error {
+		r, err := s.Fire(ctx, code, time.Duration(timeout))
+		return a.result(err, map[string]any{"cell_id": r.CellID, "status": r.Status}, func(w io.Writer) { fmt.Fprintln(w, r.CellID) })
+	})
 	cmd.Flags().StringVar(&file, "file", "", "take the code from `F`")
 	cmd.Flags().VarP(&timeout, "timeout", "t", "after this long 'den poll' reports timeout; the cell keeps running")
 	return cmd
@@ -225,39 +201,32 @@ func (a *app) fireCmd() *cobra.Command {
 
 func (a *app) pollCmd() *cobra.Command {
 	var raw bool
-	cmd := &cobra.Command{
+	cmd := a.onWord(&cobra.Command{
 		Use:     "poll [SESSION] [CELL]",
 		Short:   "Show the state or result of a cell",
 		Example: "  den poll work -j",
-		GroupID: groupCell,
 		Args:    args(0, 2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			s, id, err := a.pollTarget(args)
-			if err != nil {
-				return err
-			}
-			r, err := s.Poll(id)
-			if err != nil {
-				return err
-			}
-			if r.Final() {
-				a.looked(s)
-			}
-			if err := a.answerCell(s, r, raw); err != nil {
-				return err
-			}
-			if !a.json && !r.Final() {
-				fmt.Fprintf(a.stderr, "cell '%s' is running\n", r.CellID)
-			}
-			return nil
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, a.pollTarget, func(_ context.Context, s *session.Session, id string) error {
+		r, err := s.Poll(id)
+		if err != nil {
+			return err
+		}
+		if r.Final() {
+			a.looked(s)
+		}
+		if err := a.answerCell(s, r, raw); err != nil {
+			return err
+		}
+		if !a.json && !r.Final() {
+			fmt.Fprintf(a.stderr, "cell '%s' is running\n", r.CellID)
+		}
+		return nil
+	})
 	cmd.Flags().BoolVar(&raw, "raw", false, "print the bytes as the program wrote them; with -j in base64, as \"raw\"")
 	return cmd
 }
 
-func (a *app) pollTarget(args []string) (*session.Session, string, error) {
+func (a *app) pollTarget(_ context.Context, args []string) (*session.Session, string, error) {
 	ref, id := "", ""
 	switch {
 	case len(args) == 2:
@@ -276,7 +245,6 @@ func (a *app) intCmd() *cobra.Command {
 		Use:     "int [SESSION]",
 		Short:   "Press Ctrl-C and interrupt the running cell",
 		Example: "  den int work",
-		GroupID: groupCell,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		r, err := s.Interrupt(ctx)
 		if err != nil {
@@ -287,4 +255,127 @@ func (a *app) intCmd() *cobra.Command {
 		}
 		return a.answer(r, func(w io.Writer) { fmt.Fprintln(w, r.Output) })
 	})
+}
+
+func (a *app) answerCmd() *cobra.Command {
+	o := runOptions{timeout: duration(30 * time.Second)}
+	var chords bool
+	var question string
+	cmd := &cobra.Command{
+		Use:   "answer [SESSION] TEXT | --keys [SESSION] CHORD...",
+		Short: "Answer what a cell asks and wait until it is done",
+		Long: `Type TEXT and Enter, or press the chords, when the active cell asks something ("waiting_for",
+exit 13), and wait: until it asks again, is done, or the time is up. The result and the
+exit code are those of 'den run'. If the cell asks nothing, nothing is typed (exit 5). With
+--question nothing is typed if the cell asks another question by then.`,
+		Example: "  den answer work yes\n  den answer work --keys Down Enter -t 5m",
+		Args:    args(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runAnswer(cmd, args, chords, question, o)
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+	a.addRunFlags(cmd, &o)
+	cmd.Flags().BoolVar(&chords, "keys", false, "the words are chords, as for 'den keys'")
+	cmd.Flags().StringVar(&question, "question", "", "answer only this question, as 'run' or 'poll' told it")
+	return cmd
+}
+
+func (a *app) runAnswer(cmd *cobra.Command, args []string, chords bool, question string, o runOptions) error {
+	req, err := o.request("")
+	if err != nil {
+		return err
+	}
+	isWord := func(word string) bool { return !chords || isChord(word) }
+	s, words, err := a.leadingTarget(args, isWord)
+	if err != nil {
+		return err
+	}
+	in := wire.Input{Keys: words}
+	if chords {
+		for _, word := range words {
+			if _, err := keys.Parse(word); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case len(words) == 0:
+		return fault.Hintf(fault.Errorf(fault.Usage, "no answer was given"), "for example 'den answer work yes'; '' is Enter alone")
+	case !chords && len(words) > 1:
+		return fault.Hintf(fault.Errorf(fault.Usage, "an answer is one word: %d were given", len(words)), "quote it, as in 'den answer work \"two words\"'")
+	case !chords:
+		in = wire.Input{Text: &words[0], Enter: true}
+	}
+	req.Question = question
+	r, err := s.Answer(cmd.Context(), in, req)
+	if err != nil {
+		return err
+	}
+	return a.answerRun(s, r, o)
+}
+
+func isChord(word string) bool {
+	_, err := keys.Parse(word)
+	return err == nil
+}
+
+func (a *app) marksCmd() *cobra.Command {
+	timeout := duration(10 * time.Second)
+	cmd := a.onSession(&cobra.Command{
+		Use:   "marks [SESSION]",
+		Short: "Bring shell marks into a shell behind ssh, sudo or docker exec",
+		Long: `Type code into the shell that is at its prompt now, so that it prints marks. It may be bash, zsh
+or a POSIX shell inside the session's program. Cells are then as exact as in a local
+shell, with exit codes, until that shell ends. The cell that started that shell is released.`,
+		Example: "  den run work 'ssh host'; den marks work; den run work 'make test' -j",
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		r, err := s.Marks(ctx, time.Duration(timeout))
+		return a.result(err, map[string]string{"cell_id": r.CellID, "status": "marked"}, func(w io.Writer) { fmt.Fprintln(w, "marked") })
+	})
+	cmd.Flags().VarP(&timeout, "timeout", "t", "how long to wait for the shell")
+	return cmd
+}
+
+func (a *app) releaseCmd() *cobra.Command {
+	return a.onSession(&cobra.Command{
+		Use:   "release [SESSION]",
+		Short: "Give up the running cell and leave its program running",
+		Long: `End the active cell without touching its program, so that the session takes code again, and
+say what runs in the foreground. Use it for a cell that started a program which does
+not end, such as a REPL, ssh or an editor. Later code goes to that program.`,
+		Example: "  den run work 'python3 -q'; den release work; den run work 'print(1)'",
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		r, err := s.Release(ctx)
+		return a.result(err, r, func(w io.Writer) {
+			fmt.Fprintf(w, "released cell %s; in the foreground: %s\n", r.CellID, r.Why)
+		})
+	})
+}
+
+// printResult prints a cell's result: its rendered output, or the bytes.
+func (a *app) printResult(s *session.Session, r cell.Result, raw bool) error {
+	if !raw {
+		return a.answer(r, func(w io.Writer) {
+			if r.Output != "" {
+				fmt.Fprintln(w, r.Output)
+			}
+		})
+	}
+	parts, err := s.RawOutput(r.CellID)
+	if err != nil {
+		return err
+	}
+	if !a.json {
+		return cell.CopyRaw(a.stdout, parts)
+	}
+	var b bytes.Buffer
+	if err := cell.CopyRaw(&b, parts); err != nil {
+		return err
+	}
+	answer := struct {
+		cell.Result
+		Raw []byte `json:"raw"`
+	}{r, append([]byte{}, b.Bytes()...)}
+	return a.answer(answer, func(io.Writer) {})
 }

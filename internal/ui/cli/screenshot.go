@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,7 +9,6 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
@@ -72,7 +72,6 @@ machine's own fonts are asked for the rest, and for coloured emoji (NotoColorEmo
 --fonts embedded they are not, and the picture is the same on every machine. A character
 that no font has is drawn as a box with its number, and listed as missing.`,
 		Example: "  den screenshot work\n  den screenshot work -o now.png --theme light --scale 2 --frame\n  den screenshot work --at -30s --format svg -o - > before.svg",
-		GroupID: groupSession,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE`, or to stdout for -")
@@ -81,10 +80,7 @@ that no font has is drawn as a box with its number, and listed as missing.`,
 	f.StringVar(&o.cursor, "cursor", "", "draw the cursor, as it is or as block, bar, underline or hollow")
 	f.Lookup("cursor").NoOptDefVal = string(render.CursorAsSet)
 	f.BoolVar(&o.frame, "frame", false, "draw a window around it, with the title, or the session's name")
-	f.StringVar(&o.at, "at", "", "the screen at this `TIME`")
-	f.Uint64Var(&o.seq, "seq", 0, "the screen after event `N`")
-	o.redactOptions.addFlags(cmd)
-	cmd.MarkFlagsMutuallyExclusive("at", "seq")
+	o.snapshotOptions.addFlags(cmd)
 	return a.onSession(cmd, 0, func(_ context.Context, s *session.Session, _ []string) error {
 		return a.runScreenshot(cmd, s, o)
 	})
@@ -113,15 +109,7 @@ func (a *app) runScreenshot(cmd *cobra.Command, s *session.Session, o screenshot
 	if err != nil {
 		return err
 	}
-	hide, err := o.redactor()
-	if err != nil {
-		return err
-	}
-	m, err := s.Dir.Inspect()
-	if err != nil {
-		return err
-	}
-	p, err := parseMoment(o.snapshotOptions, m, time.Now(), cmd.Flags().Changed("seq"))
+	hide, m, p, err := o.look(cmd, s)
 	if err != nil {
 		return err
 	}
@@ -138,9 +126,7 @@ func (a *app) runScreenshot(cmd *cobra.Command, s *session.Session, o screenshot
 		g = render.FromTerminal(term, r.Theme())
 		g.Redact(term, hide)
 	}
-	if g.Title == "" {
-		g.Title = m.Name // many programs set none
-	}
+	g.Title = cmp.Or(g.Title, m.Name) // many programs set none
 	draw := r.PNG
 	if o.format == "svg" {
 		draw = r.SVG

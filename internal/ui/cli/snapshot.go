@@ -7,13 +7,17 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"den/internal/base/fault"
 	"den/internal/base/plainjson"
 	"den/internal/screen"
+	"den/internal/screen/eventlog"
 	"den/internal/screen/render/film"
 	"den/internal/screen/render/redact"
+	"den/internal/screen/replay"
+	"den/internal/screen/vt"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/wire"
@@ -38,15 +42,11 @@ func (a *app) snapshotCmd() *cobra.Command {
 time, or a duration: 90s is a minute and a half after the start, -10s ten seconds ago.
 The result is also kept as an artifact in the session's directory, unless it is redacted.`,
 		Example: "  den snapshot work\n  den snapshot work --format json --scrollback 100 -j\n  den snapshot work --at -30s\n  den snapshot work --format html > screen.html",
-		GroupID: groupSession,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "text", "text, json (styled runs), ansi or html")
 	f.StringVar(&o.scrollback, "scrollback", "0", "also `N` lines above the screen, or all")
-	f.StringVar(&o.at, "at", "", "the screen at this `TIME`")
-	f.Uint64Var(&o.seq, "seq", 0, "the screen after event `N`")
-	o.redactOptions.addFlags(cmd)
-	cmd.MarkFlagsMutuallyExclusive("at", "seq")
+	o.addFlags(cmd)
 	return a.onSession(cmd, 0, func(_ context.Context, s *session.Session, _ []string) error {
 		err := a.runSnapshot(cmd, s, o)
 		if err == nil {
@@ -54,6 +54,28 @@ The result is also kept as an artifact in the session's directory, unless it is 
 		}
 		return err
 	})
+}
+
+// addFlags adds those that say which screen is shown, and what is hidden of it.
+func (o *snapshotOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.at, "at", "", "the screen at this `TIME`")
+	f.Uint64Var(&o.seq, "seq", 0, "the screen after event `N`")
+	o.redactOptions.addFlags(cmd)
+	cmd.MarkFlagsMutuallyExclusive("at", "seq")
+}
+
+// look returns what these flags mean for a session: hide is nil where nothing is
+// hidden.
+func (o *snapshotOptions) look(cmd *cobra.Command, s *session.Session) (hide *redact.Redactor, m *home.Manifest, p session.Moment, err error) {
+	if hide, err = o.redactor(); err != nil {
+		return nil, nil, p, err
+	}
+	if m, err = s.Dir.Inspect(); err != nil {
+		return nil, nil, p, err
+	}
+	p, err = parseMoment(*o, m, time.Now(), cmd.Flags().Changed("seq"))
+	return hide, m, p, err
 }
 
 // snapshotAnswer is the result of snapshot, and the content of the artifact.
@@ -97,15 +119,7 @@ func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOpti
 	default:
 		return fault.Errorf(fault.Usage, "--format is text, json, ansi or html, not '%s'", o.format)
 	}
-	hide, err := o.redactor()
-	if err != nil {
-		return err
-	}
-	m, err := s.Dir.Inspect()
-	if err != nil {
-		return err
-	}
-	p, err := parseMoment(o, m, time.Now(), cmd.Flags().Changed("seq"))
+	hide, m, p, err := o.look(cmd, s)
 	if err != nil {
 		return err
 	}
@@ -239,4 +253,93 @@ func parseScrollback(s string) (int, error) {
 		return 0, fault.Errorf(fault.Usage, "--scrollback is a number of lines or all, not '%s'", s)
 	}
 	return n, nil
+}
+
+// linesPerStep is the number of lines per unit of history's -n.
+const linesPerStep = 5
+
+func (a *app) historyCmd() *cobra.Command {
+	var n int
+	cmd := a.onSession(&cobra.Command{
+		Use:     "history [SESSION]",
+		Short:   "Print the last lines, scrollback included",
+		Long:    "Print the last N×5 lines of the session, scrollback included.",
+		Example: "  den history work\n  den history -n 20 work",
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		if n < 1 {
+			return fault.Errorf(fault.Usage, "-n is at least 1")
+		}
+		shot, err := s.Snapshot(ctx, session.Now(), n*linesPerStep)
+		if err != nil {
+			return err
+		}
+		lines := strings.Split(shot.Screen.PlainText(), "\n")
+		lines = lines[max(0, len(lines)-n*linesPerStep):]
+		return a.answer(map[string]any{"seq": shot.Seq, "lines": lines}, func(w io.Writer) {
+			for _, l := range lines {
+				fmt.Fprintln(w, l)
+			}
+		})
+	})
+	cmd.Flags().IntVarP(&n, "lines", "n", 5, "five lines for each `N`")
+	return cmd
+}
+
+func (a *app) watchCmd() *cobra.Command {
+	return a.onSession(&cobra.Command{
+		Use:   "watch [SESSION]",
+		Short: "Follow a session's output as plain lines",
+		Long: `Print what a session shows, line by line as lines are finished, without control
+sequences and without the intermediate states of progress bars. It follows the event log:
+it never disturbs the session, and works for one that is over. For full-screen programs use
+'den attach --read-only'.`,
+		Example: "  den watch build",
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		m, err := s.Dir.Inspect()
+		if err != nil {
+			return err
+		}
+		term := vt.New(vt.Config{Cols: m.Cols, Rows: m.Rows, Scrollback: replay.Scrollback})
+		lines := replay.NewLines(term, func(line string) error {
+			return a.answer(map[string]string{"line": line}, func(w io.Writer) { fmt.Fprintln(w, line) })
+		})
+		if err := s.Follow(ctx, 0, lines.Apply); err != nil {
+			return err
+		}
+		return lines.Finish()
+	})
+}
+
+// redactOptions say what screens, pictures and recordings must not show.
+type redactOptions struct {
+	expressions []string
+	tokens      bool
+}
+
+func (o *redactOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&o.expressions, "redact", nil, "hide what `REGEX` matches, or only its groups; repeatable")
+	f.BoolVar(&o.tokens, "redact-tokens", false, "hide common tokens: of GitHub, OpenAI, Anthropic, AWS, Slack, JWTs, private keys")
+}
+
+func (o *redactOptions) redactor() (*redact.Redactor, error) {
+	return redact.New(o.expressions, o.tokens)
+}
+
+// pastWithSecrets is the terminal after event seq, from the log: it knows the
+// rows above the screen and which rows are wrapped. The redactor that it
+// returns also knows the secrets of which the screen shows only a part.
+func pastWithSecrets(ctx context.Context, s *session.Session, seq uint64, hide *redact.Redactor) (*vt.Terminal, *redact.Redactor, error) {
+	log, err := eventlog.Open(s.Dir.Log())
+	if err != nil {
+		return nil, nil, err
+	}
+	if hide, err = film.Learn(ctx, log, hide); err != nil {
+		return nil, nil, err
+	}
+	past, err := s.Replay(ctx, session.AtSeq(seq))
+	if err != nil {
+		return nil, nil, err
+	}
+	return past.Terminal, hide, nil
 }

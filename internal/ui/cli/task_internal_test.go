@@ -116,17 +116,17 @@ func TestTaskSaysHowFarItCame(t *testing.T) {
 func TestTaskEnds(t *testing.T) {
 	a, _ := testApp(t)
 	dance := task{method: "dance", reach: 10 * time.Minute, limit: 10 * time.Minute}
-	file := serveAsKeeper(t, func(_ context.Context, call *rpc.Call) (any, error) { return "danced", call.Send(struct{}{}) })
+	a.file = serveAsKeeper(t, func(_ context.Context, call *rpc.Call) (any, error) { return "danced", call.Send(struct{}{}) })
 	var result string
-	if err := a.perform(t.Context(), file, dance, &result); err != nil || result != "danced" {
+	if err := a.perform(t.Context(), dance, &result); err != nil || result != "danced" {
 		t.Errorf("%q, %v", result, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	file = serveAsKeeper(t, func(ctx context.Context, call *rpc.Call) (any, error) {
+	a.file = serveAsKeeper(t, func(ctx context.Context, call *rpc.Call) (any, error) {
 		cancel()
 		return silent(ctx, call)
 	})
-	if err := a.perform(ctx, file, dance, nil); !errors.Is(err, context.Canceled) {
+	if err := a.perform(ctx, dance, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a call that was interrupted: %v", err)
 	}
 }

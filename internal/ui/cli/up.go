@@ -1,20 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"den/internal/base/build"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
 	"den/internal/place/workspace"
@@ -25,7 +24,6 @@ import (
 )
 
 type upOptions struct {
-	file       string
 	foreground bool
 	wait       bool
 	install    bool
@@ -34,9 +32,12 @@ type upOptions struct {
 	timeout    duration
 }
 
+// keeperPause is between two looks at a keeper that comes or goes.
+const keeperPause = 20 * time.Millisecond
+
 func (a *app) upCmd() *cobra.Command {
 	o := upOptions{timeout: duration(time.Minute)}
-	cmd := fileFlag(&cobra.Command{
+	cmd := a.fileFlag(&cobra.Command{
 		Use:   "up",
 		Short: "Start the workspace's keeper and its agents",
 		Long: `Start the keeper of a workspace (the nearest den.toml or den.yaml upwards, or -f). It
@@ -50,10 +51,9 @@ another machine.
 If agents of an earlier keeper run and the file would end more than half of them, it is
 refused until --yes confirms it.`,
 		Example: "  den up && den ps\n  den up --wait\n  den up --foreground\n  den up --install",
-		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runUp(cmd.Context(), o) },
-	}, &o.file)
+	})
 	f := cmd.Flags()
 	f.BoolVar(&o.foreground, "foreground", false, "run the keeper in the foreground")
 	f.BoolVar(&o.wait, "wait", false, "return when all agents run")
@@ -67,7 +67,7 @@ refused until --yes confirms it.`,
 func (a *app) runUp(ctx context.Context, o upOptions) error {
 	// Problems of the file are reported here, not by a keeper that fails to
 	// start.
-	p, ws, err := a.workspaceToStart(ctx, o)
+	p, ws, err := a.workspaceToStart(ctx, time.Duration(o.timeout))
 	if err != nil {
 		return err
 	}
@@ -78,11 +78,7 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	if err := a.checkTrust(ctx, p, ws, o.trust); err != nil {
 		return err
 	}
-	binary, err := a.dend()
-	if err != nil {
-		return err
-	}
-	argv, err := a.keeperArgv(binary, p)
+	argv, err := a.keeperArgv(p)
 	if err != nil {
 		return err
 	}
@@ -130,18 +126,16 @@ func (a *app) tellApprovals(ws *workspace.Workspace) {
 
 // workspaceToStart loads the workspace's file. In a cluster's pod the keeper
 // puts it there, and may not have yet.
-func (a *app) workspaceToStart(ctx context.Context, o upOptions) (keeper.StateDir, *workspace.Workspace, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.timeout))
+func (a *app) workspaceToStart(ctx context.Context, limit time.Duration) (keeper.StateDir, *workspace.Workspace, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
-		p, ws, err := a.workspace(o.file)
+		p, ws, err := a.workspace()
 		if fault.KindOf(err) != fault.NotFound || a.getenv(keeper.LeaseMark) == "" {
 			return p, ws, err
 		}
-		select {
-		case <-ctx.Done():
+		if poll.Pause(ctx, keeperPause) != nil {
 			return p, ws, err
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
@@ -155,16 +149,14 @@ func (a *app) ensureUp(ctx context.Context, p keeper.StateDir, argv []string) (p
 			return ps, err
 		}
 		ps = keeper.Ps{} // what is false is not in an answer
-		err := a.keep(ctx, p.Config, keeper.MethodPs, nil, &ps)
+		err := keepAt(ctx, p, keeper.MethodPs, nil, &ps)
 		switch kind := fault.KindOf(err); {
 		case kind == fault.NotRunning || kind == fault.Unreachable: // it ended after it was dialed
 		case err != nil || !ps.Ending:
 			return ps, err
 		}
-		select {
-		case <-ctx.Done():
+		if poll.Pause(ctx, keeperPause) != nil {
 			return ps, fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s is still going down", p.Config), "'den ps' tells which agents it waits for")
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
@@ -194,22 +186,16 @@ func (a *app) ensureKeeper(ctx context.Context, p keeper.StateDir, argv []string
 // pauseForKeeper waits briefly for a keeper that holds the lock and does not
 // respond.
 func pauseForKeeper(ctx context.Context, p keeper.StateDir) error {
-	select {
-	case <-ctx.Done():
+	if poll.Pause(ctx, keeperPause/2) != nil {
 		return fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s holds its lock and does not answer", p.Config), "its log is %s", p.Log())
-	case <-time.After(10 * time.Millisecond):
-		return nil
 	}
+	return nil
 }
 
 // endWithoutKeeper stops the agents of a keeper that was killed. It runs dend
 // as a keeper that only shuts down.
 func (a *app) endWithoutKeeper(ctx context.Context, p keeper.StateDir) error {
-	binary, err := a.dend()
-	if err != nil {
-		return err
-	}
-	argv, err := a.keeperArgv(binary, p)
+	argv, err := a.keeperArgv(p)
 	if err != nil {
 		return err
 	}
@@ -258,58 +244,57 @@ func keeperEnv(environ []string, p keeper.StateDir) []string {
 	return append(env, home.HostMark+"="+p.Config)
 }
 
-// dend returns the path of the keeper's binary: next to this one, or on the
-// PATH.
-func (a *app) dend() (string, error) {
-	if path := a.getenv("DEN_DEND"); path != "" {
-		return path, nil
+// lastAnswer bounds the question for what is missing when the time is over.
+const lastAnswer = 5 * time.Second
+
+// awaitAgents returns when every agent is where it is wanted. When the time is
+// over, the error tells of each that is not.
+func (a *app) awaitAgents(ctx context.Context, p keeper.StateDir, limit time.Duration) (ps keeper.Ps, err error) {
+	err = keepAt(ctx, p, keeper.MethodPs, keeper.Agent{Wait: true}, &ps)
+	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ps, err
 	}
-	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), "dend")
-		if _, err := os.Stat(beside); err == nil {
-			return beside, nil
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswer)
+	defer cancel()
+	ps = keeper.Ps{}
+	if now := keepAt(ctx, p, keeper.MethodPs, nil, &ps); now != nil {
+		return ps, fault.Errorf(fault.Timeout, "not all agents are up after %v, and the keeper does not tell which: %w", limit, now)
+	}
+	return ps, notUp(ps.Agents, limit, time.Now())
+}
+
+// notUp is an error that tells of every agent that is not where it is wanted,
+// nil where each of them is.
+func notUp(agents []keeper.AgentStatus, limit time.Duration, now time.Time) error {
+	var lines []string
+	first := ""
+	for _, s := range agents {
+		if arrived(s) {
+			continue
 		}
+		first = cmp.Or(first, s.Name)
+		lines = append(lines, "  "+progress(s, now))
 	}
-	path, err := exec.LookPath("dend")
-	if err != nil {
-		return "", fault.Hintf(fault.Errorf(fault.NotFound, "dend, the keeper, is neither beside den nor on the PATH"), "'make install' installs both; DEN_DEND names another")
+	if len(lines) == 0 {
+		return nil
 	}
-	return filepath.Abs(path)
+	return fault.Hintf(fault.Errorf(fault.Timeout, "%d of %d agents are not up after %v; the keeper goes on:\n%s", len(lines), len(agents), limit, strings.Join(lines, "\n")),
+		"'den agent peek %s' shows its screen, 'den agent logs %s' what happened; 'den ps' shows all", first, first)
 }
 
-// dendArgv is the command line of one of dend's parts for the Home, with flags.
-func (a *app) dendArgv(part string, flags ...string) ([]string, error) {
-	root, err := a.home()
-	if err != nil {
-		return nil, err
+// arrived reports whether an agent is where it is wanted.
+func arrived(s keeper.AgentStatus) bool {
+	if s.Wanted == keeper.Running {
+		return s.Actual == keeper.Running || s.Actual == keeper.Finished
 	}
-	binary, err := a.dend()
-	if err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this binary: %w", err)
-	}
-	return append([]string{binary, part, "--home", root.Path, "--den", self}, flags...), nil
+	return s.Actual == keeper.Stopped
 }
 
-// become replaces this process by dend, which prints errors as this one does.
-func (a *app) become(argv []string) error {
-	if a.json {
-		argv = slices.Insert(slices.Clone(argv), 1, "-j")
+// progress says how far an agent has come, and why no further.
+func progress(s keeper.AgentStatus, now time.Time) string {
+	text := fmt.Sprintf("%s: %s for %s", s.Name, s.Actual, formatAge(now.Sub(s.Since)))
+	if s.Step != "" {
+		text += ", at step " + s.Step
 	}
-	return fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, a.environ))
-}
-
-func (a *app) keeperArgv(binary string, p keeper.StateDir) ([]string, error) {
-	root, err := a.home()
-	if err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this binary: %w", err)
-	}
-	return []string{binary, "-f", p.Config, "--home", root.Path, "--den", self}, nil
+	return text + ": " + s.Why + s.ItsLastLines("    ")
 }

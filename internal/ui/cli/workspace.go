@@ -29,18 +29,10 @@ func (a *app) initCmd() *cobra.Command {
 		Use:     "init [DIR]",
 		Short:   "Write a den.toml with example agents",
 		Example: "  den init && den up && den ps\n  den init --example team",
-		GroupID: groupAgent,
 		Args:    args(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir := "."
-			if len(args) > 0 {
-				dir = args[0]
-			}
-			path, err := writeExample(dir, example)
-			if err != nil {
-				return err
-			}
-			return a.answer(map[string]any{"path": path}, func(w io.Writer) {
+			path, err := writeExample(cmp.Or(first(args), "."), example)
+			return a.result(err, map[string]any{"path": path}, func(w io.Writer) {
 				fmt.Fprintf(w, "wrote %s; 'den up' starts its agents", path)
 				if example == "team" {
 					fmt.Fprint(w, ", 'den ps' says how to join their chat")
@@ -84,10 +76,8 @@ func writeExample(dir, example string) (string, error) {
 }
 
 // stateDir finds the workspace: the file that was named, or the nearest upwards.
-func (a *app) stateDir(file string) (keeper.StateDir, error) {
-	if file == "" {
-		file = a.getenv("DEN_WORKSPACE")
-	}
+func (a *app) stateDir() (keeper.StateDir, error) {
+	file := cmp.Or(a.file, a.getenv("DEN_WORKSPACE"))
 	if file == "" {
 		var err error
 		if file, err = workspace.Find("."); err != nil {
@@ -98,49 +88,95 @@ func (a *app) stateDir(file string) (keeper.StateDir, error) {
 }
 
 // keep makes one call to the workspace's keeper.
-func (a *app) keep(ctx context.Context, file, method string, params, result any) error {
-	p, err := a.stateDir(file)
+func (a *app) keep(ctx context.Context, method string, params, result any) error {
+	p, err := a.stateDir()
 	if err != nil {
 		return err
 	}
+	return keepAt(ctx, p, method, params, result)
+}
+
+// keepAt makes one call to the keeper of a workspace.
+func keepAt(ctx context.Context, p keeper.StateDir, method string, params, result any) error {
+	return onKeeper(ctx, p, func(c *keeper.Client) error { return c.Call(ctx, method, params, result) })
+}
+
+// onKeeper connects to the keeper of a workspace.
+func onKeeper(ctx context.Context, p keeper.StateDir, do func(c *keeper.Client) error) error {
 	c, err := p.Dial(ctx, build.Version)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	return c.Call(ctx, method, params, result)
+	defer c.Close() // Best effort: it was answered, or not.
+	return do(c)
+}
+
+// asking is a verb that makes one call to the workspace's keeper and prints the
+// answer.
+func asking[T any](a *app, method string, params func(words []string) any, text func(w io.Writer, answer T)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, words []string) error {
+		var answer T
+		err := a.keep(cmd.Context(), method, params(words), &answer)
+		return a.result(err, answer, func(w io.Writer) { text(w, answer) })
+	}
+}
+
+// statusOf asks the keeper for an agent, by its name or the last part of it. It
+// is nil where no keeper runs, and where the keeper has no such agent.
+func statusOf(ctx context.Context, p keeper.StateDir, name string) (found *keeper.AgentStatus, kept bool, err error) {
+	c, err := p.Dial(ctx, build.Version)
+	if err != nil {
+		return nil, false, nil
+	}
+	defer c.Close() // Best effort: it was answered.
+	var ps keeper.Ps
+	if err := c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &ps); err != nil {
+		return nil, true, err
+	}
+	for i, s := range ps.Agents {
+		if s.Name == name || strings.HasSuffix(s.Name, "/"+name) {
+			return &ps.Agents[i], true, nil
+		}
+	}
+	return nil, true, nil
 }
 
 // fileFlag names the workspace for every verb that needs one.
-func fileFlag(cmd *cobra.Command, file *string) *cobra.Command {
-	cmd.Flags().StringVarP(file, "file", "f", "", fileUsage)
+func (a *app) fileFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVarP(&a.file, "file", "f", "", fileUsage)
 	return cmd
 }
 
 // longFileFlag leaves -f to the verb.
-func longFileFlag(cmd *cobra.Command, file *string) *cobra.Command {
-	cmd.Flags().StringVar(file, "file", "", fileUsage)
+func (a *app) longFileFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&a.file, "file", "", fileUsage)
 	return cmd
+}
+
+// onAgent makes cmd a verb for agents of the workspace.
+func (a *app) onAgent(cmd *cobra.Command) *cobra.Command {
+	cmd.ValidArgsFunction = a.completeAgent
+	return a.longFileFlag(cmd)
+}
+
+// first is the first word, or "".
+func first(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
 }
 
 const fileUsage = "the workspace's `FILE` (default $DEN_WORKSPACE, else the nearest den.toml or den.yaml upwards)"
 
 func (a *app) psCmd() *cobra.Command {
-	var file string
-	return a.colorFlag(fileFlag(&cobra.Command{
+	return a.colorFlag(a.fileFlag(&cobra.Command{
 		Use:     "ps",
 		Short:   "Show the wanted and actual state of each agent, and why they differ",
 		Example: "  den ps\n  den ps -j",
-		GroupID: groupAgent,
 		Args:    args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var ps keeper.Ps
-			if err := a.keep(cmd.Context(), file, keeper.MethodPs, nil, &ps); err != nil {
-				return err
-			}
-			return a.answer(ps, func(io.Writer) { printPs(a.sheet(), ps, time.Now()) })
-		},
-	}, &file))
+		RunE:    asking(a, keeper.MethodPs, func([]string) any { return nil }, func(_ io.Writer, ps keeper.Ps) { printPs(a.sheet(), ps, time.Now()) }),
+	}))
 }
 
 func printPs(to sheet, ps keeper.Ps, now time.Time) {
@@ -154,13 +190,10 @@ func printPs(to sheet, ps keeper.Ps, now time.Time) {
 	approvals := slices.ContainsFunc(ps.Agents, func(s keeper.AgentStatus) bool { return s.Approval != "" && s.Approval != workspace.ApprovalAsk })
 	rows := [][]span{withColumn(approvals, withColumn(trees, header("AGENT", "WANTED", "ACTUAL", "FOR", "RESTARTS", "STATE", "ATTENTION", "SESSION", "WHY"), span{"WORKTREE", faint}), span{"APPROVAL", faint})}
 	for _, s := range ps.Agents {
-		session := s.Session
-		if s.DenSession != "" {
-			session = s.DenSession // what 'den attach' and all others take
-		}
+		session := cmp.Or(s.DenSession, s.Session) // what 'den attach' and all others take
 		rows = append(rows, withColumn(approvals, withColumn(trees, []span{
-			{s.Name, strong}, {text: s.Wanted}, {s.Actual, actualStyle(s.Actual)}, {text: formatAge(now.Sub(s.Since))},
-			{text: fmt.Sprint(s.Restarts)}, {cmp.Or(s.State, "-"), stateStyle(s.State)}, attentionSpan(s.Attention), {text: session}, {text: whyText(s)},
+			{s.Name, strong}, {text: s.Wanted}, {s.Actual, cmp.Or(actualStyles[s.Actual], faint)}, {text: formatAge(now.Sub(s.Since))},
+			{text: fmt.Sprint(s.Restarts)}, {cmp.Or(s.State, "-"), cmp.Or(stateStyles[s.State], faint)}, attentionSpan(s.Attention), {text: session}, {text: whyText(s)},
 		}, treeSpan(s.Worktree)), approvalSpan(s.Approval)))
 	}
 	to.table(rows)
@@ -233,66 +266,34 @@ func whyText(s keeper.AgentStatus) string {
 	return strings.ReplaceAll(why, "\n", " ")
 }
 
-func actualStyle(actual string) style {
-	switch actual {
-	case "running":
-		return good
-	case "starting", "stopping":
-		return warning
-	case "quarantined":
-		return bad
-	case "unknown":
-		return odd
+// The styles of what an agent is, of what it does, and of whether a person is
+// needed; others are faint.
+var (
+	actualStyles    = map[string]style{"running": good, "starting": warning, "stopping": warning, "quarantined": bad, "unknown": odd}
+	stateStyles     = map[string]style{"ready": good, "busy": working, "starting": working, "asking": warning, "failed": bad}
+	attentionStyles = map[attention.State]style{
+		attention.Asking: warning, attention.Done: warning, attention.Failed: bad, attention.Busy: working, attention.Ready: good,
 	}
-	return faint
-}
-
-func stateStyle(state string) style {
-	switch state {
-	case "ready":
-		return good
-	case "busy", "starting":
-		return working
-	case "asking":
-		return warning
-	case "failed":
-		return bad
-	}
-	return faint
-}
+)
 
 // attentionSpan is the column that says whether a person is needed.
 func attentionSpan(a attention.Attention) span {
-	switch a.State {
-	case attention.Asking, attention.Done:
-		return span{string(a.State), warning}
-	case attention.Failed:
-		return span{string(a.State), bad}
-	case attention.Busy:
-		return span{string(a.State), working}
-	case attention.Ready:
-		return span{string(a.State), good}
-	}
-	return span{cmp.Or(string(a.State), "-"), faint}
+	return span{cmp.Or(string(a.State), "-"), cmp.Or(attentionStyles[a.State], faint)}
 }
 
 func (a *app) downCmd() *cobra.Command {
-	var file string
 	limit := duration(time.Minute)
-	cmd := fileFlag(&cobra.Command{
+	cmd := a.fileFlag(&cobra.Command{
 		Use:     "down",
 		Short:   "End all agents of the workspace and its keeper",
 		Long:    "Interrupt the workspace's agents, wait for them to end, kill those that are left, and stop the keeper.\nAgents that a killed keeper left running are ended too. Once begun, it completes even if this command is interrupted.",
 		Example: "  den down",
-		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.runDown(cmd.Context(), file, limit); err != nil {
-				return err
-			}
-			return a.answer(map[string]any{"status": "down"}, func(w io.Writer) { fmt.Fprintln(w, "down") })
+			err := a.runDown(cmd.Context(), limit)
+			return a.result(err, map[string]any{"status": "down"}, func(w io.Writer) { fmt.Fprintln(w, "down") })
 		},
-	}, &file)
+	})
 	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait for the agents to end")
 	return cmd
 }
@@ -300,12 +301,12 @@ func (a *app) downCmd() *cobra.Command {
 // runDown stops the agents, with or without a running keeper. limit is for the
 // agents to end: a keeper that is slow to answer has more time, so that it is
 // known whether it goes down.
-func (a *app) runDown(ctx context.Context, file string, limit duration) error {
+func (a *app) runDown(ctx context.Context, limit duration) error {
 	if name := a.getenv(keeper.LeaseMark); name != "" {
 		return fault.Hintf(fault.Errorf(fault.Unsupported, "the cluster would start the keeper, and it its agents, again"),
 			"'suspended = true' in the file ends all agents; 'kubectl scale deployment %s --replicas=0' ends the keeper, and leaves them", name)
 	}
-	p, err := a.stateDir(file)
+	p, err := a.stateDir()
 	if err != nil {
 		return err
 	}
@@ -357,8 +358,8 @@ func (a *app) askDown(ctx context.Context, p keeper.StateDir, limit duration) er
 }
 
 // workspace reads a workspace's file as it is now.
-func (a *app) workspace(file string) (keeper.StateDir, *workspace.Workspace, error) {
-	p, err := a.stateDir(file)
+func (a *app) workspace() (keeper.StateDir, *workspace.Workspace, error) {
+	p, err := a.stateDir()
 	if err != nil {
 		return p, nil, err
 	}
@@ -367,27 +368,25 @@ func (a *app) workspace(file string) (keeper.StateDir, *workspace.Workspace, err
 }
 
 func (a *app) reloadCmd() *cobra.Command {
-	var file string
 	var yes bool
-	cmd := fileFlag(&cobra.Command{
+	cmd := a.fileFlag(&cobra.Command{
 		Use:     "reload",
 		Short:   "Make the keeper reload the workspace's file now",
 		Long:    "The keeper reloads the file by itself when it changes. A file with errors changes nothing: the old configuration stays in force, and 'den ps' says why.\nA file that would end more than half of the agents at once is held until --yes confirms it.",
 		Example: "  den reload\n  den reload --yes",
-		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.keep(cmd.Context(), file, keeper.MethodReload, keeper.Agent{Yes: yes}, nil); err != nil {
+			if err := a.keep(cmd.Context(), keeper.MethodReload, keeper.Agent{Yes: yes}, nil); err != nil {
 				return err
 			}
-			_, ws, err := a.workspace(file)
+			_, ws, err := a.workspace()
 			if err != nil {
 				return err
 			}
 			a.tellApprovals(ws)
 			return a.answer(map[string]any{"status": "reloaded"}, func(w io.Writer) { fmt.Fprintln(w, "reloaded") })
 		},
-	}, &file)
+	})
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm a file that ends more than half of the agents")
 	return cmd
 }

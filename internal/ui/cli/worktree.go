@@ -16,21 +16,15 @@ import (
 )
 
 func (a *app) worktreeCmd() *cobra.Command {
-	cmd := &cobra.Command{
+	return parentCmd(&cobra.Command{
 		Use:     "worktree",
 		Short:   "List the git worktrees of agents, and remove those whose work is merged or pushed",
 		Example: "  den worktree list\n  den worktree prune --dry-run",
-		GroupID: groupAgent,
-		Args:    unknownVerb,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.worktreeListCmd(), a.worktreePruneCmd())
-	return cmd
+	}, a.worktreeListCmd(), a.worktreePruneCmd())
 }
 
 func (a *app) worktreeListCmd() *cobra.Command {
-	var file string
-	return fileFlag(&cobra.Command{
+	return a.fileFlag(&cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List the worktrees, what is in them, and whether they may be removed",
@@ -39,18 +33,15 @@ func (a *app) worktreeListCmd() *cobra.Command {
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var all keeper.Worktrees
-			if err := a.askTrees(cmd.Context(), file, keeper.MethodWorktrees, nil, []string{"list"}, &all); err != nil {
-				return err
-			}
-			return a.answer(all, func(io.Writer) { a.printTrees(all) })
+			err := a.askTrees(cmd.Context(), keeper.MethodWorktrees, nil, []string{"list"}, &all)
+			return a.result(err, all, func(io.Writer) { a.printTrees(all) })
 		},
-	}, &file)
+	})
 }
 
 func (a *app) worktreePruneCmd() *cobra.Command {
-	var file string
 	var req keeper.Prune
-	cmd := fileFlag(&cobra.Command{
+	cmd := a.fileFlag(&cobra.Command{
 		Use:   "prune [NAME...]",
 		Short: "Remove worktrees whose work is merged in their base or pushed",
 		Long: `Remove the worktrees of agents that do not run and whose commits are all in their base or on a
@@ -66,26 +57,24 @@ den removes no other worktree; 'git worktree remove --force PATH' does.`,
 				words = append(words, "--dry-run")
 			}
 			var done keeper.Worktrees
-			if err := a.askTrees(cmd.Context(), file, keeper.MethodPrune, req, append(words, names...), &done); err != nil {
-				return err
-			}
-			return a.answer(done, func(w io.Writer) { printPruned(w, done) })
+			err := a.askTrees(cmd.Context(), keeper.MethodPrune, req, append(words, names...), &done)
+			return a.result(err, done, func(w io.Writer) { printPruned(w, done) })
 		},
 		ValidArgsFunction: a.completeAgent,
-	}, &file)
+	})
 	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "remove nothing, only say what would be")
 	return cmd
 }
 
 // askTrees asks the workspace's keeper or, where none runs, a process that
 // keeps one from starting meanwhile.
-func (a *app) askTrees(ctx context.Context, file, method string, params any, words []string, result *keeper.Worktrees) error {
-	p, err := a.stateDir(file)
+func (a *app) askTrees(ctx context.Context, method string, params any, words []string, result *keeper.Worktrees) error {
+	p, err := a.stateDir()
 	if err != nil {
 		return err
 	}
 	for {
-		err := a.keep(ctx, p.Config, method, params, result)
+		err := keepAt(ctx, p, method, params, result)
 		if kind := fault.KindOf(err); kind != fault.NotRunning && kind != fault.Unreachable {
 			return err
 		}
@@ -100,11 +89,7 @@ func (a *app) askTrees(ctx context.Context, file, method string, params any, wor
 
 // runKeeperVerb has dend answer without a keeper.
 func (a *app) runKeeperVerb(ctx context.Context, p keeper.StateDir, words []string, result any) error {
-	binary, err := a.dend()
-	if err != nil {
-		return err
-	}
-	argv, err := a.keeperArgv(binary, p)
+	argv, err := a.keeperArgv(p)
 	if err != nil {
 		return err
 	}
@@ -112,14 +97,14 @@ func (a *app) runKeeperVerb(ctx context.Context, p keeper.StateDir, words []stri
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, a.stderr, a.environ
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("run %s: %w", binary, err)
+		return fmt.Errorf("run %s: %w", argv[0], err)
 	}
 	said := struct {
 		Result any        `json:"result"`
 		Error  *rpc.Error `json:"error"`
 	}{Result: result}
 	if err := json.Unmarshal(out.Bytes(), &said); err != nil {
-		return fault.Errorf(fault.Protocol, "read the answer of %s: %w", binary, err)
+		return fault.Errorf(fault.Protocol, "read the answer of %s: %w", argv[0], err)
 	}
 	if said.Error != nil {
 		return said.Error.Err()

@@ -2,11 +2,15 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"io"
+	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
@@ -88,7 +92,7 @@ func (f *feed) start(ctx context.Context) error {
 		if m, ierr := f.dir.Inspect(); ierr != nil || !m.Status.Active() {
 			return err
 		}
-		if !rest(ctx, retryStart) {
+		if poll.Pause(ctx, retryStart) != nil {
 			return ctx.Err()
 		}
 	}
@@ -147,7 +151,7 @@ func (f *feed) follow(ctx context.Context) (behind bool, err error) {
 		}
 		stale = nil
 		pause, dear := p.end(len(ev.Data), f.between(), time.Now())
-		if !rest(ctx, pause) {
+		if poll.Pause(ctx, pause) != nil {
 			return false, nil
 		}
 		if dear && f.isBehind() {
@@ -189,10 +193,8 @@ const maxMissing = 8
 
 func (f *feed) addMissingLocked(err error) {
 	word := err.Error()
-	for _, known := range f.missing {
-		if known == word {
-			return
-		}
+	if slices.Contains(f.missing, word) {
+		return
 	}
 	// A new slice: frames that were handed out share the old one.
 	f.missing = append(f.missing[max(0, len(f.missing)-maxMissing+1):len(f.missing):len(f.missing)], word)
@@ -253,4 +255,154 @@ func (f *feed) captureLocked(now time.Time) {
 	f.frame = newFrame(f.term, f.at)
 	f.frame.Rev, f.frame.Exit, f.frame.Missing = rev, f.exit, f.missing
 	f.shows, f.captured = f.change, now
+}
+
+// isBehind reports whether a newer segment begins after what was applied: its
+// repaint is a shorter way to the end.
+func (f *feed) isBehind() bool {
+	names, err := os.ReadDir(f.dir.Log())
+	if err != nil || len(names) == 0 || names[len(names)-1].Name() == f.newest {
+		return false // the follower meets an error too, and says so
+	}
+	f.newest = names[len(names)-1].Name()
+	return f.canLeap()
+}
+
+func (f *feed) canLeap() bool {
+	seq, err := f.newestRepaint()
+	return err == nil && seq > f.at.Seq
+}
+
+// newestRepaint returns the number of the last event before the newest
+// segment.
+func (f *feed) newestRepaint() (uint64, error) {
+	log, err := eventlog.Open(f.dir.Log())
+	if err != nil {
+		return 0, err
+	}
+	segs, err := log.Segments()
+	if err != nil {
+		return 0, err
+	}
+	if len(segs) == 0 { // all were dropped while they were looked at
+		return 0, fault.Errorf(fault.NotFound, "no part of the log stood still")
+	}
+	return segs[len(segs)-1].Seq, nil
+}
+
+// resume continues at an event after a missing part.
+func (f *feed) resume(seq uint64, missing error) error {
+	if err := f.reload(replay.Seq(seq)); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.addMissingLocked(missing)
+	return nil
+}
+
+// dropped reports that segments were removed before they were read, or that
+// some events were never recorded.
+func dropped(err error) bool {
+	var gap *eventlog.Gap
+	return errors.As(err, &gap)
+}
+
+// leap skips to the repaint of the newest segment. That segment may have been
+// dropped meanwhile; then there is a newer one.
+func (f *feed) leap(ctx context.Context) error {
+	for {
+		seq, err := f.newestRepaint()
+		if err == nil {
+			err = f.reload(replay.Seq(seq))
+		}
+		if fault.KindOf(err) != fault.NotFound || f.removed() {
+			return err
+		}
+		if poll.Pause(ctx, retryStart) != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+const (
+	// budgetRate is how many bytes all feeds together read and emulate per
+	// second: about a third of one processor. Faster output is skipped in
+	// leaps, so that watching does not slow down the sessions.
+	budgetRate = 24 << 20
+	// budgetBurst is what may be read at once after a pause, so that the end
+	// of a log is shown immediately.
+	budgetBurst = 16 << 20
+	// budgetStep is how much a feed reads before it is charged.
+	budgetStep = 64 << 10
+	// eventCost is the cost of an event in addition to its bytes.
+	eventCost = 256
+	// awaited is the delay from which an event counts as not having been in
+	// the log already.
+	awaited = 200 * time.Microsecond
+)
+
+// budget bounds the work of all feeds. A feed that exceeds it waits for its
+// turn.
+type budget struct {
+	mu   sync.Mutex // guards the field below
+	paid time.Time  // when all that was spent is paid off
+}
+
+// spend charges n bytes and returns how long to pause.
+func (b *budget) spend(n int, now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	const burst = budgetBurst * time.Second / budgetRate
+	if b.paid.Before(now.Add(-burst)) {
+		b.paid = now.Add(-burst)
+	}
+	b.paid = b.paid.Add(time.Duration(n) * time.Second / budgetRate)
+	return max(0, b.paid.Sub(now))
+}
+
+// A spender is charged for what a feed reads. It is the model's budget, except
+// in tests.
+type spender interface {
+	spend(n int, now time.Time) (pause time.Duration)
+}
+
+// pace controls the rate of one feed, and how often it wakes. It belongs to
+// the feed's goroutine.
+type pace struct {
+	budget  spender
+	owed    int
+	idle    time.Time // since when the feed waits for an event
+	woken   time.Time // when it last had to wait for one
+	tooSoon bool      // the event that came was waited for, and the one before just now
+}
+
+// begin is called when an event has arrived.
+func (p *pace) begin(gap time.Duration, now time.Time) {
+	p.tooSoon = false
+	if now.Sub(p.idle) < awaited {
+		return // it was there already
+	}
+	p.tooSoon = now.Sub(p.woken) < gap
+	if !p.tooSoon {
+		p.woken = now
+	}
+}
+
+// end is called when an event of n bytes was processed. It returns how long to
+// pause: so that events are batched if they arrive faster than screens are
+// shown, and to stay within the budget; dear is set for the latter.
+func (p *pace) end(n int, gap time.Duration, now time.Time) (rest time.Duration, dear bool) {
+	p.owed += n + eventCost
+	if p.tooSoon {
+		rest = max(0, gap-now.Sub(p.woken))
+		p.woken = now.Add(rest)
+	}
+	if p.owed >= budgetStep {
+		debt := p.budget.spend(p.owed, now)
+		p.owed = 0
+		dear = debt > 0
+		rest = max(rest, debt)
+	}
+	return rest, dear
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -191,7 +192,7 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("mark %+v", mark)
 	}
 	var sum int64
-	for _, n := range line.Activity.Columns(line.Duration(), 20) {
+	for _, n := range line.Activity.Columns(line.Last.Elapsed, 20) {
 		sum += n
 	}
 	if sum < 30<<10 {
@@ -216,7 +217,7 @@ func TestTimelineIsBounded(t *testing.T) {
 	}
 }
 
-func TestDiffTurnsOneFrameIntoTheNext(t *testing.T) {
+func TestChangedRows(t *testing.T) {
 	rec := record(t, 1<<20)
 	rec.turn("o", "one\r\ntwo\r\nthree")
 	rec.turn("o", "\x1b[2;1H\x1b[32mTWO")
@@ -230,17 +231,20 @@ func TestDiffTurnsOneFrameIntoTheNext(t *testing.T) {
 		}
 		frames = append(frames, f)
 	}
-	if d := dashboard.Diff(frames[1], frames[2]); d.Full || len(d.Rows) != 1 || d.Rows[0].Row != 1 || d.Rows[0].Line.Runs[0].FG != "2" || d.Palette[2] == "" {
-		t.Errorf("one row changed: %+v", d)
-	}
-	if d := dashboard.Diff(frames[2], frames[3]); !d.Full || len(d.Rows) != 8 || d.Cols != 30 || d.Height != 8 {
-		t.Errorf("another size: %+v", d)
-	}
-	if d := dashboard.Diff(nil, frames[0]); !d.Full || len(d.Rows) != 10 {
-		t.Errorf("the first: %+v", d)
-	}
-	if d := dashboard.Diff(frames[2], frames[2]); d.Full || len(d.Rows) != 0 {
-		t.Errorf("nothing changed: %+v", d)
+	for _, c := range []struct {
+		what     string
+		from, to *dashboard.Frame
+		rows     []int
+		full     bool
+	}{
+		{"one row", frames[1], frames[2], []int{1}, false},
+		{"another size", frames[2], frames[3], []int{0, 1, 2, 3, 4, 5, 6, 7}, true},
+		{"the first", nil, frames[0], []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, true},
+		{"nothing", frames[2], frames[2], nil, false},
+	} {
+		if rows, full := dashboard.Changed(c.from, c.to); full != c.full || !slices.Equal(rows, c.rows) {
+			t.Errorf("%s: rows %v, all %v", c.what, rows, full)
+		}
 	}
 }
 

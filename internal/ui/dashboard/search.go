@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"math"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
@@ -61,9 +63,7 @@ func (m *Model) Search(ctx context.Context, rec Recording, words string, before 
 	if utf8.RuneCountInString(words) < 2 || len(words) > maxWords {
 		return nil, fault.Errorf(fault.Usage, "a search is for 2 characters at least, and %d bytes at most", maxWords)
 	}
-	if before == 0 {
-		before = math.MaxUint64
-	}
+	before = cmp.Or(before, math.MaxUint64)
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -140,7 +140,7 @@ func (s *searcher) run(ctx context.Context, log *eventlog.Log, before uint64) er
 			return nil
 		}
 		s.apply(ev)
-		if pause, _ := s.pace.end(len(ev.Data), 0, time.Now()); !rest(ctx, pause) {
+		if pause, _ := s.pace.end(len(ev.Data), 0, time.Now()); poll.Pause(ctx, pause) != nil {
 			return ctx.Err()
 		}
 	}

@@ -1,12 +1,13 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"os"
 	"os/signal"
@@ -18,13 +19,16 @@ import (
 	"time"
 
 	"den/internal/agent/harness/ipc"
+	"den/internal/base/atomicfile"
 	"den/internal/base/build"
 	"den/internal/base/environment"
 	"den/internal/base/fault"
+	"den/internal/base/httpguard"
 	"den/internal/base/mcpserver"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/terminals"
+	"den/internal/ui/served"
 )
 
 // options are what the command line says.
@@ -41,53 +45,35 @@ type options struct {
 // Main runs 'dend mcp' with the arguments after that word: it serves one client
 // on stdio, or those that come over HTTP, and returns the process status.
 func Main(args, environ []string, stdout, stderr io.Writer) int {
-	o, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if err == nil {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-		defer stop()
-		// A client that was killed reads no answers: that must not kill us before
-		// its terminals are closed. Caught and not ignored, or programs in terminals
-		// would ignore it too.
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-		err = serve(ctx, o, environ, os.Stdin, stdout, stderr)
-	}
-	return fault.Printer{Program: "den", JSON: o.json, Stdout: stdout, Stderr: stderr}.Print(err)
-}
-
-func parse(args []string, stderr io.Writer) (options, error) {
 	o := options{limits: terminals.DefaultLimits()}
 	f := flag.NewFlagSet("dend mcp", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // what is wrong is said once, by Main
 	f.StringVar(&o.home, "home", "", "the Home `DIR` that holds the sessions (default $DEN_HOME, else ~/.den)")
 	f.StringVar(&o.den, "den", "", "the den `BINARY` (default: beside dend)")
 	f.StringVar(&o.dir, "cwd", "", "where terminals start, a `DIR` (default: here)")
 	f.StringVar(&o.shell, "shell", "", "the `SHELL` of terminals (default $SHELL)")
 	f.BoolVar(&o.http, "http", false, "serve HTTP instead of stdio")
 	f.StringVar(&o.tokenFile, "token-file", "", "the `FILE` of the token for HTTP (default: in the Home)")
-	f.BoolVar(&o.json, "j", false, "print the address, or an error, as JSON")
 	f.BoolVar(&o.useOthers, "use-others", false, "let clients use terminals that are not theirs")
 	f.BoolVar(&o.keep, "keep", false, "leave terminals running when their client goes")
 	f.IntVar(&o.limits.Terminals, "max-terminals", o.limits.Terminals, "of a client, at a time")
 	f.IntVar(&o.limits.Output, "max-output", o.limits.Output, "`BYTES` of output in an answer")
 	f.Int64Var(&o.limits.Log, "log-limit", o.limits.Log, "`BYTES` of a terminal's recording")
 	f.DurationVar(&o.limits.Idle, "idle", o.limits.Idle, "close terminals that nobody used for so long")
-	err := f.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintln(stderr, "Usage: dend mcp [flags] [ADDR]\n\nServe terminals to MCP clients, on stdio or over HTTP on ADDR.")
-		f.SetOutput(stderr)
-		f.PrintDefaults()
-		return o, err
-	case err != nil:
-		return o, fault.Errorf(fault.Usage, "%w", err)
-	case f.NArg() > 1 || f.NArg() == 1 && !o.http:
-		return o, fault.Errorf(fault.Usage, "one address, with --http, not %q", f.Args())
-	}
-	o.addr = f.Arg(0)
-	return o, nil
+	usage := "Usage: dend mcp [flags] [ADDR]\n\nServe terminals to MCP clients, on stdio or over HTTP on ADDR."
+	return served.Main(f, usage, args, stdout, stderr, func(ctx context.Context, words []string, asJSON bool) error {
+		if len(words) > 1 || len(words) == 1 && !o.http {
+			return fault.Errorf(fault.Usage, "one address, with --http, not %q", words)
+		}
+		if len(words) == 1 {
+			o.addr = words[0]
+		}
+		o.json = asJSON
+		// A client that was killed reads no answers: that must not kill us before
+		// its terminals are closed. Caught and not ignored, or programs in terminals
+		// would ignore it too.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+		return serve(ctx, o, environ, os.Stdin, stdout, stderr)
+	})
 }
 
 // serve is the life of the process.
@@ -112,10 +98,7 @@ func serve(ctx context.Context, o options, environ []string, stdin io.ReadCloser
 	if !o.http {
 		return s.Stdio(ctx, stdin, stdout)
 	}
-	if o.tokenFile == "" {
-		o.tokenFile = filepath.Join(to.Home.Path, "mcp-token")
-	}
-	token, file, err := loadToken(getenv, o.tokenFile)
+	token, file, err := loadToken(getenv, cmp.Or(o.tokenFile, filepath.Join(to.Home.Path, "mcp-token")))
 	if err != nil {
 		return err
 	}
@@ -164,11 +147,8 @@ func terminalOptions(o options, environ []string, words *log.Logger) (terminals.
 		}
 		o.den = filepath.Join(filepath.Dir(self), "den")
 	}
-	if o.shell == "" {
-		o.shell = session.Shell(getenv)
-	}
 	return terminals.Options{
-		Home: root, Prefix: "mcp", Environ: withoutToken(environ), Dir: dir, Shell: []string{o.shell},
+		Home: root, Prefix: "mcp", Environ: withoutToken(environ), Dir: dir, Shell: []string{cmp.Or(o.shell, session.Shell(getenv))},
 		UseOthers: o.useOthers, Keep: o.keep, Limits: o.limits,
 		Session: session.Options{Version: build.Version, Binary: o.den, Registry: home.NewRegistry(getenv), Warn: func(err error) { words.Print(err) }},
 	}, nil
@@ -207,19 +187,70 @@ func tidy(ctx context.Context, s *mcpserver.Server[*terminals.Client], o termina
 // announce tells where the server is. The token is not shown: its file is
 // named.
 func announce(w io.Writer, url, tokenFile string, asJSON bool) error {
-	var err error
-	switch {
-	case asJSON && tokenFile == "":
-		err = json.NewEncoder(w).Encode(map[string]string{"url": url})
-	case asJSON:
-		err = json.NewEncoder(w).Encode(map[string]string{"url": url, "token_file": tokenFile})
-	case tokenFile == "":
-		_, err = fmt.Fprintf(w, "%s\nthe token is that of %s\n", url, TokenVariable)
-	default:
-		_, err = fmt.Fprintf(w, "%s\nthe token is in %s\n", url, tokenFile)
+	object, text := map[string]string{"url": url, "token_file": tokenFile}, url+"\nthe token is in "+tokenFile
+	if tokenFile == "" {
+		delete(object, "token_file")
+		text = url + "\nthe token is that of " + TokenVariable
+	}
+	return served.Announce(w, "server", asJSON, object, text)
+}
+
+const (
+	// TokenVariable names the environment variable that may hold the token.
+	TokenVariable = "DEN_MCP_TOKEN"
+	minToken      = 16      // characters
+	maxToken      = 4 << 10 // bytes of a file
+)
+
+// loadToken returns the token for HTTP: from the environment, else from a file,
+// which is made if it is not there. It returns the file, or "".
+func loadToken(getenv func(string) string, path string) (token, file string, err error) {
+	if token := getenv(TokenVariable); token != "" {
+		return token, "", checkToken(token, TokenVariable)
+	}
+	if token, err = readToken(path); !errors.Is(err, fs.ErrNotExist) {
+		return token, path, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", "", fault.Errorf(fault.KindOf(err), "keep the token: %w", err)
+	}
+	token = httpguard.NewToken()
+	if err := atomicfile.Write(path, []byte(token+"\n")); err != nil {
+		return "", "", fault.Errorf(fault.KindOf(err), "keep the token: %w", err)
+	}
+	return token, path, nil
+}
+
+// readToken reads a token that others cannot read.
+func readToken(path string) (string, error) {
+	raw, err := atomicfile.Read(path, maxToken)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
 	if err != nil {
-		return fmt.Errorf("tell the server's address: %w", err)
+		return "", fault.Errorf(fault.KindOf(err), "read the token: %w", err)
+	}
+	fi, err := os.Stat(path)
+	if err != nil {
+		return "", fault.Errorf(fault.KindOf(err), "read the token: %w", err)
+	}
+	if fi.Mode().Perm()&0o077 != 0 {
+		return "", fault.Hintf(fault.Errorf(fault.Denied, "other users can read the token in %s", path), "'chmod 600 %s', and a new token, keep them out", path)
+	}
+	token := strings.TrimSpace(string(raw))
+	return token, checkToken(token, path)
+}
+
+// checkToken refuses what could be guessed or cannot stand in a header. The
+// error does not show it.
+func checkToken(token, from string) error {
+	if len(token) < minToken {
+		return fault.Errorf(fault.Usage, "the token in %s is shorter than %d characters", from, minToken)
+	}
+	for _, r := range token {
+		if r <= ' ' || r > '~' {
+			return fault.Errorf(fault.Usage, "the token in %s has characters that a header cannot carry", from)
+		}
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"den/internal/base/environment"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/place/lease"
 	"den/internal/place/podhost"
 	"den/internal/place/provider/kubernetes"
@@ -155,10 +156,8 @@ func (r *awayVerb) begun(ctx context.Context) (string, error) {
 		if !none || r.verb[0] != "up" || time.Since(begun) > upLimit {
 			return pod, err
 		}
-		select {
-		case <-time.After(resumePause):
-		case <-ctx.Done():
-			return "", ctx.Err()
+		if err := poll.Pause(ctx, resumePause); err != nil {
+			return "", err
 		}
 	}
 }

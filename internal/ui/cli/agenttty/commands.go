@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"den/internal/session"
+
 	"github.com/spf13/pflag"
 )
 
@@ -23,23 +25,23 @@ func commands() map[string]command {
 	return map[string]command{
 		"create":        {"[command...]", 0, -1, createFlags, create},
 		"list":          {"", 0, 0, flagAll, list},
-		"inspect":       {id, 1, 1, nil, inspect},
-		"destroy":       {id, 1, 1, destroyFlags, destroy},
+		"inspect":       {id, 1, 1, nil, onSession(inspect)},
+		"destroy":       {id, 1, 1, destroyFlags, onSession(destroy)},
 		"gc":            {"", 0, 0, gcFlags, collect},
 		"home list":     {"", 0, 0, flagAll, homeList},
 		"home forget":   {"<path>", 1, 1, nil, homeForget},
-		"type":          {id + " [text]", 1, 2, typeFlags, typeText},
-		"paste":         {id + " [text]", 1, 2, fileFlag, paste},
-		"run":           {id + " [command]", 1, 2, runFlags, run},
-		"send-keys":     {id + " <keys...>", 2, -1, nil, sendKeys},
-		"batch":         {id + " [steps]", 1, 2, batchFlags, runBatch},
-		"mark":          {id + " <label>", 2, 2, nil, mark},
-		"resize":        {id, 1, 1, resizeFlags, resize},
-		"signal":        {id + " <signal>", 2, 2, nil, sendSignal},
-		"wait":          {id, 1, 1, waitFlags, wait},
-		"snapshot":      {id, 1, 1, snapshotFlags, snapshot},
-		"screenshot":    {id, 1, 1, screenshotFlags, screenshot},
-		"record export": {id, 1, 1, exportFlags, export},
+		"type":          {id + " [text]", 1, 2, typeFlags, withText(typeText)},
+		"paste":         {id + " [text]", 1, 2, fileFlag, withText(paste)},
+		"run":           {id + " [command]", 1, 2, runFlags, withText(run)},
+		"send-keys":     {id + " <keys...>", 2, -1, nil, onSession(sendKeys)},
+		"batch":         {id + " [steps]", 1, 2, batchFlags, withText(runBatch)},
+		"mark":          {id + " <label>", 2, 2, nil, onSession(mark)},
+		"resize":        {id, 1, 1, resizeFlags, onSession(resize)},
+		"signal":        {id + " <signal>", 2, 2, nil, onSession(sendSignal)},
+		"wait":          {id, 1, 1, waitFlags, onSession(wait)},
+		"snapshot":      {id, 1, 1, snapshotFlags, onSession(snapshot)},
+		"screenshot":    {id, 1, 1, screenshotFlags, onSession(screenshot)},
+		"record export": {id, 1, 1, exportFlags, onSession(export)},
 		"dashboard":     {"", 0, 0, dashboardFlags, dashboard},
 		"doctor":        {"", 0, 0, nil, doctor},
 		"version":       {"", 0, 0, nil, version},
@@ -47,6 +49,28 @@ func commands() map[string]command {
 		"skills get":    {"<name>", 1, 1, nil, skillsGet},
 		"skills path":   {"<name>", 1, 1, nil, skillsPath},
 	}
+}
+
+// onSession is a command for the session that its first word names.
+func onSession(run func(*call, *session.Session) (outcome, error)) func(*call) (outcome, error) {
+	return func(c *call) (outcome, error) {
+		s, err := c.session()
+		if err != nil {
+			return outcome{}, err
+		}
+		return run(c, s)
+	}
+}
+
+// withText is onSession for a command that has a text, too.
+func withText(run func(c *call, s *session.Session, text string) (outcome, error)) func(*call) (outcome, error) {
+	return onSession(func(c *call, s *session.Session) (outcome, error) {
+		text, err := c.textOrFile()
+		if err != nil {
+			return outcome{}, err
+		}
+		return run(c, s, text)
+	})
 }
 
 // aliases are other names of commands.

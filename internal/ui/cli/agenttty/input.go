@@ -56,29 +56,12 @@ func typeFlags(f *pflag.FlagSet) {
 	f.Bool("append-newline", false, "press Enter afterwards")
 }
 
-func typeText(c *call) (outcome, error) {
-	s, text, err := c.sessionAndText()
-	if err != nil {
-		return outcome{}, err
-	}
+func typeText(c *call, s *session.Session, text string) (outcome, error) {
 	return sent(s.Input(c.ctx, wire.Input{Text: &text, Enter: c.bool("append-newline")}))
 }
 
-func paste(c *call) (outcome, error) {
-	s, text, err := c.sessionAndText()
-	if err != nil {
-		return outcome{}, err
-	}
+func paste(c *call, s *session.Session, text string) (outcome, error) {
 	return sent(s.Input(c.ctx, wire.Input{Paste: &text}))
-}
-
-func (c *call) sessionAndText() (*session.Session, string, error) {
-	s, err := c.session()
-	if err != nil {
-		return nil, "", err
-	}
-	text, err := c.textOrFile()
-	return s, text, err
 }
 
 func runFlags(f *pflag.FlagSet) {
@@ -99,11 +82,7 @@ type ran struct {
 	ExitCode   *int    `json:"exitCode,omitempty"`
 }
 
-func run(c *call) (outcome, error) {
-	s, code, err := c.sessionAndText()
-	if err != nil {
-		return outcome{}, err
-	}
+func run(c *call, s *session.Session, code string) (outcome, error) {
 	if c.num("timeout") < 0 {
 		return outcome{}, coded(invalidDuration, "--timeout must not be negative")
 	}
@@ -150,11 +129,7 @@ func startOf(s *session.Session, id string) uint64 {
 	return rec.StartSeq
 }
 
-func sendKeys(c *call) (outcome, error) {
-	s, err := c.session()
-	if err != nil {
-		return outcome{}, err
-	}
+func sendKeys(c *call, s *session.Session) (outcome, error) {
 	chords, size, err := parseKeys(c.args[1:])
 	if err != nil {
 		return outcome{}, err
@@ -185,11 +160,7 @@ func parseKeys(words []string) (chords []string, size int, err error) {
 	return chords, size, nil
 }
 
-func mark(c *call) (outcome, error) {
-	s, err := c.session()
-	if err != nil {
-		return outcome{}, err
-	}
+func mark(c *call, s *session.Session) (outcome, error) {
 	return sent(s.Mark(c.ctx, c.args[1]))
 }
 
@@ -198,11 +169,7 @@ func resizeFlags(f *pflag.FlagSet) {
 	f.Int("rows", 0, "rows (required)")
 }
 
-func resize(c *call) (outcome, error) {
-	s, err := c.session()
-	if err != nil {
-		return outcome{}, err
-	}
+func resize(c *call, s *session.Session) (outcome, error) {
 	cols, rows := c.num("cols"), c.num("rows")
 	if !c.given("cols") || !c.given("rows") {
 		return outcome{}, coded(invalidDimensions, "both --cols and --rows are required")
@@ -222,11 +189,7 @@ func resize(c *call) (outcome, error) {
 // signals are those that the original sends.
 var signals = []string{"SIGTERM", "SIGINT", "SIGKILL", "SIGHUP", "SIGUSR1", "SIGUSR2"}
 
-func sendSignal(c *call) (outcome, error) {
-	s, err := c.session()
-	if err != nil {
-		return outcome{}, err
-	}
+func sendSignal(c *call, s *session.Session) (outcome, error) {
 	name := c.args[1]
 	if !slices.Contains(signals, name) {
 		return outcome{}, coded(invalidSignal, "signal %q is not one of %s", name, strings.Join(signals, ", "))

@@ -1,6 +1,7 @@
 package agenttty
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -127,16 +128,7 @@ func (c *call) spec(root home.Home) (home.Spec, map[string]string, error) {
 
 // shell returns the shell, which must exist even if it is not used.
 func (c *call) shell() (string, error) {
-	shell := c.str("shell")
-	if shell == "" {
-		shell = c.str("command")
-	}
-	if shell == "" {
-		shell = c.Getenv("SHELL")
-	}
-	if shell == "" {
-		shell = "/bin/sh"
-	}
+	shell := cmp.Or(c.str("shell"), c.str("command"), c.Getenv("SHELL"), "/bin/sh")
 	path, err := exec.LookPath(shell)
 	if err != nil {
 		return "", coded(invalidInput, "shell not found: %s", shell)
@@ -194,13 +186,7 @@ func list(c *call) (outcome, error) {
 
 // statusOf is a status as the original names it.
 func statusOf(s home.Status) string {
-	switch s {
-	case home.Starting:
-		return "running"
-	case home.Lost:
-		return "failed"
-	}
-	return string(s)
+	return cmp.Or(map[home.Status]string{home.Starting: "running", home.Lost: "failed"}[s], string(s))
 }
 
 // labelOf is what --name said, or den's own name of the session.
@@ -254,11 +240,7 @@ type inspected struct {
 	EventLogBytes       int64             `json:"eventLogBytes"`
 }
 
-func inspect(c *call) (outcome, error) {
-	s, err := c.session()
-	if err != nil {
-		return outcome{}, err
-	}
+func inspect(c *call, s *session.Session) (outcome, error) {
 	st, err := s.Status(c.ctx)
 	if err != nil {
 		return outcome{}, err
@@ -334,11 +316,7 @@ func destroyFlags(f *pflag.FlagSet) { f.Bool("force", false, "also kill a host t
 // destroyGrace is how long each of the signals that end a session may take.
 const destroyGrace = 3 * time.Second
 
-func destroy(c *call) (outcome, error) {
-	s, err := c.session()
-	if err != nil {
-		return outcome{}, err
-	}
+func destroy(c *call, s *session.Session) (outcome, error) {
 	m, err := s.Dir.Inspect()
 	if err != nil {
 		return outcome{}, err

@@ -43,32 +43,15 @@ func (k Tool) Main(args []string) int {
 	if len(args) == 0 && (verb == "new" || verb == "kill" || verb == "fire" || verb == "notify") {
 		verb = "" // they need more
 	}
-	switch verb {
-	case "new":
-		return k.create(args)
-	case "fire":
-		return k.fire(args)
-	case "poll":
-		return k.poll(args)
-	case "run", "await":
-		return k.run(args)
-	case "notify":
-		return k.notify(args)
-	case "int":
-		return k.interrupt(args)
-	case "kill":
-		return k.kill(args[0])
-	case "ls":
-		return k.list()
-	case "status":
-		return k.status(args)
-	case "watch":
-		return k.watch(args)
-	case "history":
-		return k.history(args)
+	run := map[string]func([]string) int{
+		"new": k.create, "fire": k.fire, "poll": k.poll, "run": k.run, "await": k.run, "notify": k.notify, "int": k.interrupt,
+		"kill": k.kill, "ls": k.list, "status": k.status, "watch": k.watch, "history": k.history,
+	}[verb]
+	if run == nil {
+		fmt.Fprint(k.Stdout, help)
+		return 1
 	}
-	fmt.Fprint(k.Stdout, help)
-	return 1
+	return run(args)
 }
 
 // say prints one line and returns the status that goes with it.
@@ -182,7 +165,7 @@ func (k Tool) failed(name string, err error) int {
 }
 
 // list is k ls.
-func (k Tool) list() int {
+func (k Tool) list([]string) int {
 	root, err := k.home()
 	if err != nil {
 		return k.say(1, "ERR %v", err)
@@ -229,7 +212,8 @@ func (k Tool) status(args []string) int {
 const grace = 3 * time.Second
 
 // kill is k kill. There being nothing to kill is fine.
-func (k Tool) kill(name string) int {
+func (k Tool) kill(args []string) int {
+	name := args[0]
 	if _, ok := k.checked(name); !ok {
 		return 1
 	}
@@ -307,3 +291,59 @@ func pyInt(s string) (int, bool) {
 }
 
 var pyIntForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+-]?[0-9]+(_[0-9]+)*$`) })
+
+// help is what k prints without a verb, or with one that it does not know.
+const help = `k - terminals that stay, for AI agents (den)
+
+  k new <session> [cmd...] [--prompt="x"]   start (default: bash)
+  k new <session> <cmd> --prompt=./hook     start; a program tells when a cell is done
+  k fire [-t N] [session] <code>            run code, do not wait (default 300s)
+  k poll [session] [cell_id]                how it goes, or went
+  k run [-j] [-t N] [session] <code>        run code and wait (default 30s)
+  k await ...                               the same as run
+  k notify [session] <message>              a message for those who listen
+  k int [session]                           Ctrl-C
+  k kill <session>                          end the session
+  k ls                                      list the sessions
+  k status [session]                        is it well?
+  k watch [session]                         follow it as lines
+  k history [-n N] [session]                its last N x 5 lines (default 5)
+
+session left out: $K_SESSION, else the only one there is.
+
+--prompt:  (not set)   den finds out by itself: shell marks, the kernel, the prompt it has learned
+           "(gdb)"     the program's prompt
+           ./hook      a program; it gets the lines on stdin, and when it exits the cell is done
+
+JSON:
+  fired       {"cell_id": "...", "status": "fired"}
+  running     {"cell_id": "...", "status": "running"}
+  done        {"cell_id": "...", "status": "done", "output": "..."}
+  timeout     {"cell_id": "...", "status": "timeout", "output": ""}
+  timeout 2+  {"cell_id": "...", "status": "timeout", "output": "use k int or k kill"}
+  error       {"status": "error", "output": "..."}
+  cell error  {"cell_id": "...", "status": "error", "output": "..."}
+done with an exit code other than 0 has "exit_code" behind the output.
+
+Errors without cell_id: no session 'x', active cell 'x', send failed: ..., no active cell on 'x'.
+Errors with cell_id: interrupted, unknown cell, watcher died,
+  lock update failed; use k int or k kill, interrupt failed; use k kill.
+After a timeout the cell runs on, and no other is taken until it is done: poll, k int or k kill.
+
+km <session> [cell_id] [-1]   events as JSON lines: fired, done, notify, closed, error
+`
+
+// monitorHelp is what km prints without a session.
+const monitorHelp = `km - the events of a session, one JSON object a line (den)
+
+  km <session> [cell_id] [-1]
+
+  fired   {"cell_id": "...", "session": "...", "status": "fired", "ts": "..."}
+  done    {"cell_id": "...", "session": "...", "status": "done", "ts": "..."}
+  notify  {"session": "...", "status": "notify", "from": "...", "message": "...", "ts": "..."}
+  closed  {"session": "...", "status": "closed", "ts": "..."}
+  error   {"session": "...", "status": "error", "message": "...", "ts": "..."}
+
+cell_id: only this cell's fired and done.
+-1: exit when a cell is over.
+`

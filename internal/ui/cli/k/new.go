@@ -1,6 +1,7 @@
 package k
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -138,10 +139,7 @@ var plainLine = sync.OnceValue(func() *regexp.Regexp {
 // without anything for a shell to do is run without one, so that den knows the
 // program: a bash is then a bash.
 func (k Tool) command(words []string) []string {
-	line := strings.Join(words, " ")
-	if line == "" {
-		line = "bash"
-	}
+	line := cmp.Or(strings.Join(words, " "), "bash")
 	if plain := strings.Fields(line); plainLine().MatchString(line) && !strings.Contains(plain[0], "=") {
 		if _, err := exec.LookPath(plain[0]); err == nil {
 			return plain

@@ -1,24 +1,30 @@
 package tui
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"den/internal/keeper"
 	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/fleet"
 
+	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
 // agents is the table of the workspace's agents.
 type agents struct {
-	known   *Workspace // or nil: there is none, or none has been told of
-	problem string     // why nothing is known now, or empty
-	open    bool       // it is shown instead of the sessions
-	chosen  string     // the name of the selected one
-	top     int        // the first row in view
-	visited string     // the id of what waits and was gone to last, or empty
+	known   *fleet.Workspace // or nil: there is none, or none has been told of
+	problem string           // why nothing is known now, or empty
+	open    bool             // it is shown instead of the sessions
+	chosen  string           // the name of the selected one
+	top     int              // the first row in view
+	visited string           // the id of what waits and was gone to last, or empty
 }
 
 func (a *agents) take(msg agentsMsg) {
@@ -33,7 +39,7 @@ func (a *agents) take(msg agentsMsg) {
 // there reports whether there is anything to show.
 func (a *agents) there() bool { return a.known != nil || a.problem != "" }
 
-func (a *agents) all() []Agent {
+func (a *agents) all() []keeper.AgentStatus {
 	if a.known == nil {
 		return nil
 	}
@@ -42,7 +48,7 @@ func (a *agents) all() []Agent {
 
 // at is the row of the selected agent: the first, if that one is gone.
 func (a *agents) at() int {
-	return max(0, slices.IndexFunc(a.all(), func(x Agent) bool { return x.Name == a.chosen }))
+	return max(0, slices.IndexFunc(a.all(), func(x keeper.AgentStatus) bool { return x.Name == a.chosen }))
 }
 
 func (a *agents) move(by int) {
@@ -52,14 +58,17 @@ func (a *agents) move(by int) {
 }
 
 // of is the agent that lives in a session, or nil.
-func (a *agents) of(s *dashboard.Session) *Agent {
+func (a *agents) of(s *dashboard.Session) *keeper.AgentStatus {
 	for i, x := range a.all() {
-		if x.Session != "" && slices.Contains([]string{s.Name, s.ID, shortName(s.Name)}, x.Session) {
+		if ref := sessionOf(x); ref != "" && slices.Contains([]string{s.Name, s.ID, shortName(s.Name)}, ref) {
 			return &a.known.Agents[i]
 		}
 	}
 	return nil
 }
+
+// sessionOf is the session of an agent by name or id, or "".
+func sessionOf(x keeper.AgentStatus) string { return cmp.Or(x.DenSession, x.Session) }
 
 // agentsKey does what a key says while the table is shown.
 func (u *ui) agentsKey(name string) {
@@ -67,14 +76,8 @@ func (u *ui) agentsKey(name string) {
 	switch name {
 	case "w", "esc":
 		a.open = false
-	case "up", "k":
-		a.move(-1)
-	case "down", "j":
-		a.move(1)
-	case "pgup":
-		a.move(-10)
-	case "pgdown":
-		a.move(10)
+	case "up", "k", "down", "j", "pgup", "pgdown":
+		a.move(rowsOf(name))
 	case "home", "g":
 		a.move(-len(a.all()))
 	case "end", "G":
@@ -91,7 +94,7 @@ func (u *ui) agentsKey(name string) {
 // visitAgent goes to the selected agent's session, if it is listed.
 func (u *ui) visitAgent() {
 	if all := u.agents.all(); len(all) > 0 {
-		u.visitSession(all[u.agents.at()].Session)
+		u.visitSession(sessionOf(all[u.agents.at()]))
 	}
 }
 
@@ -101,20 +104,18 @@ func (u *ui) visitSession(ref string) bool {
 	if ref == "" || u.list == nil {
 		return false
 	}
-	for _, h := range u.list.Homes {
-		for _, s := range h.Sessions {
-			if (s.Name == ref || s.ID == ref) && (s.Status.Active() || u.all) {
-				u.agents.open, u.selectNext, u.filter = false, s.ID, ""
-				u.refresh()
-				return true
-			}
+	for s := range u.list.All() {
+		if (s.Name == ref || s.ID == ref) && (s.Status.Active() || u.all) {
+			u.agents.open, u.selectNext, u.filter = false, s.ID, ""
+			u.refresh()
+			return true
 		}
 	}
 	return false
 }
 
 // sign is how an agent's state looks.
-func (a *agents) sign(x Agent) (string, lipgloss.Style) {
+func (a *agents) sign(x keeper.AgentStatus) (string, lipgloss.Style) {
 	if a.waitsFor(x.Name) != nil {
 		return "!", warn
 	}
@@ -143,7 +144,7 @@ func (a *agents) summary() string {
 			n++
 		}
 	}
-	return fmt.Sprintf("  %s: %d of %d agents as wanted", plain(a.known.Name), n, len(a.known.Agents))
+	return fmt.Sprintf("  %s: %d of %d agents as wanted", plain(a.known.Workspace), n, len(a.known.Agents))
 }
 
 // drawAgents is the table, as lines of one width.
@@ -166,10 +167,7 @@ func (u *ui) drawAgents(width, height int) []string {
 	if len(all) == 0 && len(lines) < height {
 		lines = append(lines, fit(faint.Render("   no agents"), width))
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return append(lines[:height], why...)
+	return append(fill(lines, width, height), why...)
 }
 
 func (u *ui) agentsProblem() string {
@@ -198,11 +196,11 @@ func (u *ui) drawWhy(width, most int) []string {
 	if words := approvalWords[x.Approval]; words != "" {
 		text += " · " + words
 	}
-	if x.Tree != nil {
-		text += " · " + plain(x.Tree.text())
+	if x.Worktree != nil {
+		text += " · " + plain(treeText(*x.Worktree))
 	}
 	if w := u.agents.waitsFor(x.Name); w != nil {
-		text = plain(x.Name) + " " + w.text(u.now())
+		text = plain(x.Name) + " " + waitText(w, u.now())
 	}
 	for _, l := range strings.Split(ansi.Wrap(text, width-2, ""), "\n") {
 		if len(lines) < most {
@@ -217,12 +215,12 @@ type columns struct{ name, state, tree int }
 
 // columnsOf gives names and worktrees what they need, up to a quarter of the
 // width each. The column of worktrees is there if some agent has one.
-func columnsOf(all []Agent, width int) columns {
+func columnsOf(all []keeper.AgentStatus, width int) columns {
 	c := columns{name: 5, state: 7}
 	for _, x := range all {
 		c.name, c.state = max(c.name, ansi.StringWidth(plain(x.Name))), max(c.state, len(x.Actual))
-		if x.Tree != nil {
-			c.tree = max(c.tree, 8, ansi.StringWidth(plain(x.Tree.short())))
+		if x.Worktree != nil {
+			c.tree = max(c.tree, 8, ansi.StringWidth(plain(shortTree(x.Worktree))))
 		}
 	}
 	most := max(8, width/4)
@@ -237,9 +235,9 @@ func (c columns) treeCell(text string) string {
 	return fit(plain(text), c.tree) + "  "
 }
 
-// short is a worktree for a narrow column: commits ahead, files that are not
+// shortTree is a worktree for a narrow column: commits ahead, files that are not
 // committed, and the branch.
-func (t *Tree) short() string {
+func shortTree(t *keeper.Tree) string {
 	if t == nil {
 		return ""
 	}
@@ -247,8 +245,8 @@ func (t *Tree) short() string {
 	if t.Ahead > 0 {
 		words = append(words, fmt.Sprintf("+%d", t.Ahead))
 	}
-	if t.Dirty > 0 {
-		words = append(words, fmt.Sprintf("~%d", t.Dirty))
+	if t.Dirty() > 0 {
+		words = append(words, fmt.Sprintf("~%d", t.Dirty()))
 	}
 	if t.Problem != "" {
 		words = append(words, "?")
@@ -256,12 +254,12 @@ func (t *Tree) short() string {
 	return strings.Join(append(words, t.Branch), " ")
 }
 
-// text is a worktree in words.
-func (t *Tree) text() string {
+// treeText is a worktree in words.
+func treeText(t keeper.Tree) string {
 	if t.Problem != "" {
 		return "worktree " + t.Branch + ": " + t.Problem
 	}
-	return fmt.Sprintf("worktree %s, %d ahead, %d dirty", t.Branch, t.Ahead, t.Dirty)
+	return fmt.Sprintf("worktree %s, %d ahead, %d dirty", t.Branch, t.Ahead, t.Dirty())
 }
 
 // approvalWords say what a person has to know of an agent's approval.
@@ -269,14 +267,14 @@ var approvalWords = map[string]string{"bypass": "bypasses permission questions",
 
 // approvalMark is the mark of an agent that asks nobody, or of which that is not
 // known.
-func approvalMark(x Agent) string {
+func approvalMark(x keeper.AgentStatus) string {
 	if approvalWords[x.Approval] == "" {
 		return ""
 	}
 	return "! " + x.Approval + " approval · "
 }
 
-func (u *ui) drawAgent(x Agent, chosen bool, c columns, width int) string {
+func (u *ui) drawAgent(x keeper.AgentStatus, chosen bool, c columns, width int) string {
 	mark, style := u.agents.sign(x)
 	since, restarts := "", ""
 	if !x.Since.IsZero() {
@@ -285,9 +283,32 @@ func (u *ui) drawAgent(x Agent, chosen bool, c columns, width int) string {
 	if x.Restarts > 0 {
 		restarts = fmt.Sprint(x.Restarts)
 	}
-	rest := fmt.Sprintf(" %-9s %-*s %8s %4s  %s%s", x.Wanted, c.state, x.Actual, restarts, since, c.treeCell(x.Tree.short()), approvalMark(x)+plain(x.Why))
+	rest := fmt.Sprintf(" %-9s %-*s %8s %4s  %s%s", x.Wanted, c.state, x.Actual, restarts, since, c.treeCell(shortTree(x.Worktree)), approvalMark(x)+plain(x.Why))
 	if chosen {
 		return selected.Render(fit("›"+mark+" "+fit(plain(x.Name), c.name)+rest, width))
 	}
 	return fit(" "+style.Render(mark)+" "+fit(plain(x.Name), c.name)+rest, width)
+}
+
+// agentsMsg is the workspace as it is now.
+type agentsMsg struct {
+	workspace *fleet.Workspace // or nil: there is none
+	err       error            // why nothing is known of it
+}
+
+// askLimit bounds how long an answer may take.
+const askLimit = 5 * time.Second
+
+// askAgents tells of the workspace whenever it has changed, until ctx ends.
+func (p *pump) askAgents(ctx context.Context, ask func(context.Context) (*fleet.Workspace, error), send func(tea.Msg)) {
+	fleet.Poll(ctx, fleet.Every, nil, soon(ask), func(w *fleet.Workspace, err error) { send(agentsMsg{w, err}) })
+}
+
+// soon bounds the time that a question takes.
+func soon[T any](ask func(context.Context) (T, error)) func(context.Context) (T, error) {
+	return func(ctx context.Context) (T, error) {
+		ctx, cancel := context.WithTimeout(ctx, askLimit)
+		defer cancel()
+		return ask(ctx)
+	}
 }

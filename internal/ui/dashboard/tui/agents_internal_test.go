@@ -7,18 +7,21 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/keeper"
+	"den/internal/ui/dashboard/fleet"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
 // crew is a workspace with an agent in every kind of trouble.
-func crew() *Workspace {
-	return &Workspace{Name: "crew", Agents: []Agent{
+func crew() *fleet.Workspace {
+	return &fleet.Workspace{Ps: keeper.Ps{Workspace: "crew", Agents: []keeper.AgentStatus{
 		{Name: "writer", Session: "work", Wanted: "running", Actual: "running", Why: "as configured", Since: noon.Add(-3 * time.Minute)},
 		{Name: "tester", Session: "id-begins", Wanted: "running", Actual: "starting", Why: "try 2 of 5", Restarts: 1, Since: noon},
 		{Name: "far\x1b[31m 日本語 🇩🇪 " + strings.Repeat("long ", 9), Wanted: "running", Actual: "quarantined", Why: "it ended 5 times within a minute: exit 1", Restarts: 5},
 		{Name: "idle", Wanted: "stopped", Actual: "stopped", Why: "a user said so"},
-	}}
+	}}}
 }
 
 // The column of worktrees is there if some agent has one.
@@ -31,8 +34,8 @@ func TestWorktreesOfAgents(t *testing.T) {
 	if text := ansi.Strip(u.draw()); strings.Contains(text, "worktree") {
 		t.Errorf("worktrees that nobody has:\n%s", text)
 	}
-	w.Agents[0].Tree = &Tree{Branch: "den/crew/writer", Ahead: 2, Dirty: 3}
-	w.Agents[1].Tree = &Tree{Branch: "den/crew/tester\x1b[31m" + strings.Repeat(" long", 20), Problem: "its directory is gone"}
+	w.Agents[0].Worktree = &keeper.Tree{Branch: "den/crew/writer", Ahead: 2, Changed: 1, Untracked: 2}
+	w.Agents[1].Worktree = &keeper.Tree{Branch: "den/crew/tester\x1b[31m" + strings.Repeat(" long", 20), Problem: "its directory is gone"}
 	checkLines(t, u, "with worktrees")
 	text := ansi.Strip(u.draw())
 	for _, want := range []string{"worktree", "+2 ~3 den/crew/writer", "writer: as configured · worktree den/crew/writer, 2 ahead, 3 dirty", "? den/crew/tester"} {
@@ -117,9 +120,9 @@ func TestAgentsOfTheWorkspace(t *testing.T) {
 }
 
 func TestManyAgentsScroll(t *testing.T) {
-	w := &Workspace{Name: "many"}
+	w := &fleet.Workspace{Ps: keeper.Ps{Workspace: "many"}}
 	for i := range 100 {
-		w.Agents = append(w.Agents, Agent{Name: "agent-" + string(rune('a'+i%26)) + strings.Repeat("x", i/26), Wanted: "running", Actual: "running"})
+		w.Agents = append(w.Agents, keeper.AgentStatus{Name: "agent-" + string(rune('a'+i%26)) + strings.Repeat("x", i/26), Wanted: "running", Actual: "running"})
 	}
 	u := newSample(60, 12)
 	u.Update(agentsMsg{workspace: w})
@@ -138,7 +141,7 @@ func TestManyAgentsScroll(t *testing.T) {
 func TestAskAgents(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	asked, told := 0, 0
-	ask := func(context.Context) (*Workspace, error) {
+	ask := func(context.Context) (*fleet.Workspace, error) {
 		if asked++; asked == 2 {
 			cancel()
 		}
@@ -163,10 +166,10 @@ func TestWaitingIsCountedAndVisited(t *testing.T) {
 	if u.agents.open || u.agents.visited != "" {
 		t.Error("went to what does not wait")
 	}
-	w.Waiting = []Waiting{
-		{ID: "a", Agent: "tester", Session: "id-begins", What: "Bash make \x1b[2J install", Command: "den approvals approve k3f", Since: noon.Add(-time.Minute)},
-		{ID: "b", Agent: w.Agents[2].Name, What: "it ended 5 times", Command: "den agent reset far"},
-	}
+	w.Attention = &keeper.Attention{Waiting: []keeper.Waiting{
+		{ID: "a", Agent: "tester", Session: "id-begins", What: "Bash make \x1b[2J install", Actions: []keeper.Action{{Name: "approve", Command: "den approvals approve k3f"}}, Since: noon.Add(-time.Minute)},
+		{ID: "b", Agent: w.Agents[2].Name, What: "it ended 5 times", Actions: []keeper.Action{{Name: "reset", Command: "den agent reset far"}}},
+	}}
 	u.Update(agentsMsg{workspace: w})
 	checkLines(t, u, "what waits")
 	if text := ansi.Strip(u.draw()); !strings.Contains(text, "2 need you (n)") {
@@ -186,7 +189,7 @@ func TestWaitingIsCountedAndVisited(t *testing.T) {
 	if u.agents.open || u.chosen != "id-begins" {
 		t.Errorf("open %v, chosen %q", u.agents.open, u.chosen)
 	}
-	w.Waiting = nil
+	w.Attention = nil
 	u.Update(agentsMsg{workspace: w})
 	press(u, "n")
 	if text := ansi.Strip(u.draw()); strings.Contains(text, "waits") {

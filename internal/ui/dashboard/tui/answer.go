@@ -1,13 +1,25 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"den/internal/base/build"
+	"den/internal/base/fault"
+	"den/internal/keeper"
+	"den/internal/session"
 	"den/internal/session/attention"
+	"den/internal/session/wire"
+	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/fleet"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -46,7 +58,7 @@ type decidedMsg struct {
 }
 
 // askHere is what can be decided at the place that is shown, or nil.
-func (u *ui) askHere() *Waiting {
+func (u *ui) askHere() *keeper.Waiting {
 	if u.agents.open {
 		if all := u.agents.all(); len(all) > 0 {
 			return u.agents.waitsFor(all[u.agents.at()].Name)
@@ -54,7 +66,7 @@ func (u *ui) askHere() *Waiting {
 		return nil
 	}
 	w := u.waitingHere()
-	if w == nil || len(w.Ways) == 0 {
+	if w == nil || len(waysOf(*w)) == 0 {
 		if c := u.cellAsks(); c != nil {
 			return c
 		}
@@ -66,26 +78,26 @@ func (u *ui) askHere() *Waiting {
 const CellAsks = "cell-in:"
 
 // cellAsks is what the cell of the selected session asks, or nil.
-func (u *ui) cellAsks() *Waiting {
+func (u *ui) cellAsks() *keeper.Waiting {
 	s := u.session
 	if s == nil || u.past != nil || u.decides == nil || s.Attention.State != attention.Asking || s.Attention.Source != "cell" {
 		return nil
 	}
-	return &Waiting{ID: CellAsks + s.ID, Agent: shortName(s.Name), Session: s.ID, What: s.Attention.What, Since: s.Attention.Since, Ways: []Way{{Name: "answer", Words: true}}}
+	return &keeper.Waiting{ID: CellAsks + s.ID, Agent: shortName(s.Name), Session: s.ID, What: s.Attention.What, Since: s.Attention.Since}
 }
 
 // openAnswer shows what waits, whole, and the ways to decide it.
 func (u *ui) openAnswer() {
 	if w := u.askHere(); w != nil {
 		u.answer = answer{open: true, id: w.ID, way: -1}
-		if len(w.Ways) == 1 && w.Ways[0].Words {
+		if ways := waysOf(*w); len(ways) == 1 && ways[0].Words {
 			u.answer.way = 0 // there is nothing to choose
 		}
 	}
 }
 
 // asked returns what is decided in the panel, or nil: it waits no more.
-func (u *ui) asked() *Waiting {
+func (u *ui) asked() *keeper.Waiting {
 	if c := u.cellAsks(); c != nil && c.ID == u.answer.id {
 		return c
 	}
@@ -101,6 +113,10 @@ func (u *ui) asked() *Waiting {
 // Enter decides: no single key does.
 func (u *ui) answerKey(k tea.KeyPressMsg) tea.Cmd {
 	a, w := &u.answer, u.asked()
+	var ways []Way
+	if w != nil {
+		ways = waysOf(*w)
+	}
 	name := k.String()
 	switch {
 	case name == "esc":
@@ -113,9 +129,9 @@ func (u *ui) answerKey(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case name == "enter":
 		return u.decide(w)
-	case a.way >= 0 && w.Ways[a.way].Words:
+	case a.way >= 0 && ways[a.way].Words:
 		a.typed(k)
-	case len(name) == 1 && name[0] >= '1' && int(name[0]-'1') < len(w.Ways):
+	case len(name) == 1 && name[0] >= '1' && int(name[0]-'1') < len(ways):
 		*a = answer{open: true, id: a.id, way: int(name[0] - '1')}
 	}
 	return nil
@@ -137,12 +153,12 @@ func (a *answer) typed(k tea.KeyPressMsg) {
 }
 
 // decide carries out the chosen way.
-func (u *ui) decide(w *Waiting) tea.Cmd {
-	a := &u.answer
-	if a.way < 0 || w.Ways[a.way].Words && strings.TrimSpace(a.words) == "" {
+func (u *ui) decide(w *keeper.Waiting) tea.Cmd {
+	a, ways := &u.answer, waysOf(*w)
+	if a.way < 0 || ways[a.way].Words && strings.TrimSpace(a.words) == "" {
 		return nil
 	}
-	if w.Ways[a.way].Gives && a.hidden {
+	if ways[a.way].Gives && a.hidden {
 		a.result, a.failed = "not all of it fits here: enlarge the terminal, or read it with 'den approvals -j'", true
 		return nil
 	}
@@ -172,16 +188,13 @@ func (u *ui) drawAnswer(width, height int) []string {
 	a, w := &u.answer, u.asked()
 	rule := warn.Render(strings.Repeat("─", width))
 	if w == nil {
-		word := a.result
-		if word == "" {
-			word = "it waits no more"
-		}
+		word := cmp.Or(a.result, "it waits no more")
 		return []string{rule, fit(" "+plain(word), width), fit(faint.Render(" Esc: back"), width)}
 	}
 	below := u.answerWays(w, width)
 	room := max(1, height-1-len(below))
 	var text []string
-	for l := range strings.SplitSeq(ansi.Wrap(w.asks(u.now()), max(1, width-2), ""), "\n") {
+	for l := range strings.SplitSeq(ansi.Wrap(asksText(w, u.now()), max(1, width-2), ""), "\n") {
 		text = append(text, fit(" "+l, width))
 	}
 	a.hidden = len(text) > room
@@ -191,10 +204,10 @@ func (u *ui) drawAnswer(width, height int) []string {
 	return append(append([]string{rule}, text...), below...)
 }
 
-func (u *ui) answerWays(w *Waiting, width int) []string {
-	a := &u.answer
+func (u *ui) answerWays(w *keeper.Waiting, width int) []string {
+	a, all := &u.answer, waysOf(*w)
 	var ways []string
-	for i, way := range w.Ways {
+	for i, way := range all {
 		text := fmt.Sprintf("%d %s", i+1, plain(way.Name))
 		if i == a.way {
 			text = selected.Render(" " + text + " ")
@@ -203,7 +216,7 @@ func (u *ui) answerWays(w *Waiting, width int) []string {
 	}
 	lines := []string{fit(" "+strings.Join(ways, "   "), width)}
 	if len(ways) == 0 {
-		lines[0] = fit(" "+plain(w.Command), width)
+		lines[0] = fit(" "+plain(commandOf(w)), width)
 	}
 	hint := "a number: choose   Esc: leave it"
 	switch {
@@ -215,30 +228,23 @@ func (u *ui) answerWays(w *Waiting, width int) []string {
 			style = bad
 		}
 		return append(lines, fit(" "+style.Render(plain(a.result)), width))
-	case a.way >= 0 && w.Ways[a.way].Words:
+	case a.way >= 0 && all[a.way].Words:
 		return append(lines, fit(accent.Render(" > ")+plain(a.words)+bar.Render(" ")+faint.Render("  Enter: send"), width))
 	case a.way >= 0:
-		hint = "Enter: " + plain(w.Ways[a.way].Name) + "   Esc: not that"
+		hint = "Enter: " + plain(all[a.way].Name) + "   Esc: not that"
 	case len(ways) == 0:
 		hint = "the command above decides it   Esc: back"
 	}
 	return append(lines, fit(faint.Render(" "+hint), width))
 }
 
-// asks is all of what waits, with nothing hidden in it.
-func (w Waiting) asks(now time.Time) string {
-	head := w.Agent
-	if head == "" {
-		head = "the workspace"
-	}
+// asksText is all of what waits, with nothing hidden in it.
+func asksText(w *keeper.Waiting, now time.Time) string {
+	head := cmp.Or(w.Agent, "the workspace")
 	if !w.Since.IsZero() {
 		head += " waits for " + age(max(0, now.Sub(w.Since)))
 	}
-	text := w.Text
-	if text == "" {
-		text = w.What
-	}
-	return revealed(head + ":\n" + text)
+	return revealed(head + ":\n" + cmp.Or(requestText(*w), w.What))
 }
 
 // revealed shows characters that draw nothing, or change the order of others, by
@@ -258,4 +264,109 @@ func revealed(text string) string {
 		}
 	}
 	return out.String()
+}
+
+// waysOf returns the ways to decide what waits that the dashboard offers. Of what
+// it cannot decide there are none.
+func waysOf(w keeper.Waiting) []Way {
+	if strings.HasPrefix(w.ID, CellAsks) {
+		return []Way{{Name: "answer", Words: true}}
+	}
+	var ways []Way
+	switch w.Kind {
+	case keeper.WaitingApproval:
+		for _, a := range w.Actions {
+			ways = append(ways, Way{Name: a.Name, Words: a.Name == "answer", Gives: a.Name != "deny"})
+		}
+	case keeper.WaitingQuestion:
+		for _, a := range w.Actions {
+			if number, label, ok := strings.Cut(a.Name, ": "); ok && number == strconv.Itoa(len(ways)+1) {
+				ways = append(ways, Way{Name: label, Gives: true})
+			}
+		}
+	}
+	return ways
+}
+
+// requestText is all of a request for permission, a line for each part.
+func requestText(w keeper.Waiting) string {
+	if w.Approval == nil {
+		return ""
+	}
+	r := w.Approval.Request
+	lines := []string{r.Tool}
+	add := func(label, text string) {
+		if text != "" {
+			lines = append(lines, label+text)
+		}
+	}
+	add("", r.Command)
+	add("files: ", strings.Join(r.Paths, "\n       "))
+	add("address: ", r.URL)
+	add("in: ", r.Dir)
+	add("says: ", r.Text)
+	add("choices: ", strings.Join(r.Choices, " | "))
+	add("because: ", w.Approval.Asked)
+	return strings.Join(lines, "\n")
+}
+
+// decideFor carries out what a person chose on the dashboard. What waits is asked
+// for once more: somebody else may have decided it.
+func decideFor(k *fleet.Keeper, model *dashboard.Model) func(context.Context, string, int, string) (string, error) {
+	return func(ctx context.Context, id string, way int, words string) (string, error) {
+		if session, ok := strings.CutPrefix(id, CellAsks); ok {
+			return answerCell(ctx, model, session, words)
+		}
+		all, err := k.Attention(ctx)
+		if err != nil {
+			return "", err
+		}
+		at := slices.IndexFunc(all.Waiting, func(w keeper.Waiting) bool { return w.ID == id })
+		if at < 0 {
+			return "", fault.Errorf(fault.NotFound, "it waits no more")
+		}
+		return decideWaiting(ctx, k, all.Waiting[at], way, words)
+	}
+}
+
+// answerCell types the answer to what the cell of a session asks, if it still
+// asks that.
+func answerCell(ctx context.Context, model *dashboard.Model, id, words string) (string, error) {
+	l := model.List()
+	s, ok := l.Find(id)
+	if !ok || s.Attention.State != attention.Asking {
+		return "", fault.Errorf(fault.NotFound, "it asks no more")
+	}
+	question := s.Attention.What
+	if strings.HasPrefix(question, "the program waits for ") {
+		question = "" // it shows none
+	}
+	in := wire.Input{Text: &words, Enter: true}
+	_, err := session.In(s.Dir, session.Options{Version: build.Version}).Answer(ctx, in, session.Run{Question: question, Timeout: time.Second})
+	return "answered", err
+}
+
+func decideWaiting(ctx context.Context, k *fleet.Keeper, w keeper.Waiting, way int, words string) (string, error) {
+	ways := waysOf(w)
+	if way < 0 || way >= len(ways) {
+		return "", fault.Errorf(fault.Usage, "there is no such way to decide it")
+	}
+	if w.Kind == keeper.WaitingQuestion {
+		question := strings.TrimPrefix(w.ID, w.Kind+":"+w.Agent+":")
+		var answered keeper.Answered
+		err := k.Call(ctx, keeper.MethodAnswer, keeper.Answer{Agent: w.Agent, Question: question, Option: strconv.Itoa(way + 1), By: dashboardUser()}, &answered)
+		return "answered: " + ways[way].Name, err
+	}
+	var decided keeper.Decided
+	err := k.Call(ctx, keeper.MethodDecide, keeper.Decision{ID: w.Approval.ID, Agent: w.Agent, Option: ways[way].Name, Text: words, By: dashboardUser()}, &decided)
+	return "it is " + decided.State, err
+}
+
+// dashboardUser is who decides, for audit logs.
+func dashboardUser() string {
+	name := "user " + strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return "dashboard of " + name
 }

@@ -8,20 +8,24 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/keeper"
 	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/fleet"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
 // asking is a workspace in which two agents wait for a person.
-func asking() *Workspace {
+func asking() *fleet.Workspace {
 	w := crew()
-	w.Waiting = []Waiting{
-		{ID: "approval:writer:k3f", Agent: "writer", Session: "work", What: "execute rm -rf build", Command: "den approvals approve k3f", Since: noon.Add(-2 * time.Minute),
-			Text: "execute\nrm -rf build \u202e\nbecause: no rule allows it", Ways: []Way{{Name: "approve", Gives: true}, {Name: "deny"}}},
-		{ID: "approval:tester:q1", Agent: "tester", Session: "id-begins", What: "which branch?", Command: "den approvals answer q1 TEXT", Ways: []Way{{Name: "answer", Words: true, Gives: true}, {Name: "deny"}}},
-	}
+	w.Attention = &keeper.Attention{Waiting: []keeper.Waiting{
+		{ID: "approval:writer:k3f", Kind: keeper.WaitingApproval, Agent: "writer", Session: "work", What: "execute rm -rf build", Since: noon.Add(-2 * time.Minute),
+			Approval: &keeper.Approval{Request: keeper.ApprovalRequest{Tool: "execute", Command: "rm -rf build \u202e"}, Asked: "no rule allows it"},
+			Actions:  []keeper.Action{{Name: "approve", Command: "den approvals approve k3f"}, {Name: "deny"}}},
+		{ID: "approval:tester:q1", Kind: keeper.WaitingApproval, Agent: "tester", Session: "id-begins", What: "which branch?",
+			Actions: []keeper.Action{{Name: "answer", Command: "den approvals answer q1 TEXT"}, {Name: "deny"}}},
+	}}
 	return w
 }
 
@@ -113,7 +117,7 @@ func TestAnswerInWords(t *testing.T) {
 func TestAnswerNeedsTheWholeRequest(t *testing.T) {
 	u, d := newAsking(60, 8)
 	long := asking()
-	long.Waiting[0].Text = strings.Repeat("one more line\n", 30)
+	long.Attention.Waiting[0].Approval.Request.Command = strings.Repeat("one more line\n", 30)
 	u.Update(agentsMsg{workspace: long})
 	press(u, "y", "1")
 	checkLines(t, u, "a long request")

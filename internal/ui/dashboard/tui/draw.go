@@ -8,6 +8,8 @@ import (
 	"den/internal/ui/dashboard"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 const (
@@ -32,23 +34,20 @@ func (u *ui) draw() string {
 		return fit(u.tooSmall(), u.width)
 	case u.help:
 		return strings.Join(u.drawHelp(), "\n")
-	}
-	if u.answer.open {
+	case u.answer.open:
 		return strings.Join(u.drawWithAnswer(), "\n")
 	}
-	if u.agents.open {
-		lines := append([]string{u.drawHeader()}, u.drawAgents(u.width, u.height-2)...)
-		return strings.Join(append(lines, u.drawFooter()), "\n")
+	lines := append(make([]string, 0, u.height), u.drawHeader())
+	switch {
+	case u.agents.open:
+		lines = append(lines, u.drawAgents(u.width, u.height-2)...)
+	case u.sleepers.open:
+		lines = append(lines, u.drawNights(u.width, u.height-2)...)
+	default:
+		lines = append(lines, u.drawBody(u.height-4)...)
+		lines = append(lines, u.drawActivity(), u.drawTrack())
 	}
-	if u.sleepers.open {
-		lines := append([]string{u.drawHeader()}, u.drawNights(u.width, u.height-2)...)
-		return strings.Join(append(lines, u.drawFooter()), "\n")
-	}
-	lines := make([]string, 0, u.height)
-	lines = append(lines, u.drawHeader())
-	lines = append(lines, u.drawBody(u.height-4)...)
-	lines = append(lines, u.drawActivity(), u.drawTrack(), u.drawFooter())
-	return strings.Join(lines, "\n")
+	return strings.Join(append(lines, u.drawFooter()), "\n")
 }
 
 // tooSmall says what the dashboard needs, in as many words as there is room for.
@@ -140,10 +139,7 @@ func (u *ui) drawPane(width, height int) []string {
 		}
 		lines = append(lines, fit(" "+faint.Render(word), width))
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return lines
+	return fill(lines, width, height)
 }
 
 func (u *ui) drawTitle(width, height int) string {
@@ -232,7 +228,7 @@ func (u *ui) drawFooter() string {
 	if u.problem != "" {
 		left = " " + bad.Render(plain(u.problem))
 	} else if w := u.waitingHere(); w != nil {
-		left = " " + warn.Render("! "+w.text(u.now()))
+		left = " " + warn.Render("! "+waitText(w, u.now()))
 	} else if s := u.session; s != nil && u.past == nil && s.Attention.State == attention.Asking {
 		left = " " + warn.Render("! asks: "+plain(s.Attention.What))
 	} else if f := u.frame(); f != nil && len(f.Missing) > 0 {
@@ -255,4 +251,73 @@ func (u *ui) drawFooter() string {
 		hints = " ←→ step  ,. skip  [] cells  Esc live  ? help "
 	}
 	return ends(left, faint.Render(hints), u.width)
+}
+
+const (
+	asideMin, asideMax = 28, 60
+	oneAtATime         = 64 // columns below which list and screen do not stand side by side
+)
+
+// asideWidth is what is free beside a screen, if that is enough for its cells.
+func (u *ui) asideWidth(width int) int {
+	f := u.frame()
+	if f == nil || u.line == nil || u.viewport.small {
+		return 0
+	}
+	free := width - f.Screen.Cols - 1
+	if free < asideMin {
+		return 0
+	}
+	return min(free, asideMax)
+}
+
+// drawAside is what the session did: its cells, the newest at the bottom, and
+// where it runs.
+func (u *ui) drawAside(width, height int) []string {
+	lines := []string{fit(faint.Render(" in "+tail(plain(tilde(u.session.Cwd)), max(1, width-4))), width)}
+	cells := u.line.Cells
+	room := max(0, height-len(lines)-1)
+	shown := cells[max(0, len(cells)-room):]
+	head := fmt.Sprintf(" %d cells", len(cells))
+	if len(cells) == 1 {
+		head = " 1 cell"
+	}
+	lines = append(lines, fit(strong.Render(head), width))
+	for i := range shown {
+		lines = append(lines, u.drawCell(&shown[i], width))
+	}
+	return fill(lines, width, height)
+}
+
+func (u *ui) drawCell(c *dashboard.CellSpan, width int) string {
+	code, _, _ := strings.Cut(strings.TrimSpace(c.Code), "\n")
+	right := " " + clock(c.Took) + " "
+	mark, style := "●", good
+	switch {
+	case c.End.Seq == 0 && c.WaitingFor != "":
+		mark, style = "?", warn
+	case c.End.Seq == 0:
+		mark, style = "◌", warn
+	case c.ExitCode != nil && *c.ExitCode != 0 || c.Status == "error":
+		mark, style = "✗", bad
+	}
+	name := lipgloss.NewStyle()
+	if u.past != nil && c.Start.Elapsed > u.past.at.Elapsed {
+		name = faint // it is yet to come
+	}
+	left := " " + style.Render(mark) + " " + name.Render(plain(code))
+	return ends(left, faint.Render(right), width)
+}
+
+// beside puts the aside behind each line of a screen.
+func beside(lines, aside []string, width int) []string {
+	rule := faint.Render("│")
+	for i := range aside {
+		text := ""
+		if i < len(lines) {
+			text = ansi.Truncate(lines[i], width, "")
+		}
+		aside[i] = fit(text, width) + rule + aside[i]
+	}
+	return aside
 }

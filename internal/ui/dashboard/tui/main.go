@@ -1,23 +1,80 @@
+// Package tui is the dashboard in a terminal: sessions at the left, the screen
+// of the selected one at the right, its time below.
+//
+// The interface itself is one value that bubbletea's loop changes. What takes
+// time runs in the goroutines of a pump, which [Run] owns and awaits: each
+// does one thing, sees only the newest request, and sends its answer into the
+// loop. A slow terminal therefore skips screens and holds nothing up.
 package tui
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
-	"den/internal/base/build"
 	"den/internal/base/environment"
 	"den/internal/base/fault"
-	"den/internal/keeper"
 	"den/internal/session/home"
 	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/fleet"
 	"den/internal/ui/dashboard/nights"
+
+	tea "charm.land/bubbletea/v2"
 )
+
+// Options is what the interface needs of the world.
+type Options struct {
+	Model   *dashboard.Model
+	In      *os.File // a terminal
+	Out     io.Writer
+	Environ []string         // decides the colours
+	Now     func() time.Time // for ages
+	All     bool             // begin with the sessions that are over, too
+	Select  string           // the name or id of the session to begin with, or empty
+	Self    string           // the id of the session that this runs in, which is not shown, or empty
+	// Decide carries out a way to decide what waits, by its id, and says what
+	// came of it. Or nil: nothing is decided here.
+	Decide func(ctx context.Context, id string, way int, words string) (string, error)
+	// Agents asks for the workspace's agents: nil without an error where there
+	// is no workspace. Or nil: none are shown.
+	Agents func(context.Context) (*fleet.Workspace, error)
+	// Nights asks for the agents that sleep and wake, or is nil: none are shown.
+	Nights func(context.Context) ([]Night, error)
+}
+
+// Run shows the dashboard until its user quits or ctx ends. It leaves the
+// terminal as it found it.
+func Run(ctx context.Context, o Options) error {
+	work, stop := context.WithCancel(ctx)
+	p := newPump(o.Model)
+	program := tea.NewProgram(newUI(o, p),
+		tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ),
+		tea.WithoutSignalHandler(), // ctx ends by signal
+	)
+	p.start(work, program.Send)
+	if o.Agents != nil {
+		p.work.Go(func() { p.askAgents(work, o.Agents, program.Send) })
+	}
+	if o.Nights != nil {
+		p.work.Go(func() { p.askNights(work, o.Nights, program.Send) })
+	}
+	_, err := program.Run()
+	stop()
+	p.wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil && !errors.Is(err, tea.ErrInterrupted) {
+		return fault.Hintf(fault.Errorf(fault.Internal, "show the dashboard: %w", err), "'den dashboard -j' prints the sessions without a terminal")
+	}
+	return nil
+}
 
 // Main is 'dend tui': what 'den dashboard' becomes. It returns the process status.
 func Main(args, environ []string, stdout, stderr io.Writer) int {
@@ -44,12 +101,22 @@ func show(args, environ []string, stdout, stderr io.Writer) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	var k *fleet.Keeper
+	if config := getenv("DEN_WORKSPACE"); config != "" { // 'den dashboard' has named it
+		if k, err = fleet.At(config); err != nil {
+			return err
+		}
+	}
 	model := dashboard.New(dashboard.Options{Home: h, Registry: home.NewRegistry(getenv)})
 	defer model.Close()
-	return Run(ctx, Options{
+	o := Options{
 		Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref, Self: getenv("DEN_SESSION_ID"),
-		Agents: agentsOf(getenv("DEN_WORKSPACE")), Nights: nightsOf(getenv), Decide: decideFor(getenv("DEN_WORKSPACE"), model),
-	})
+		Nights: nightsOf(getenv), Decide: decideFor(k, model),
+	}
+	if k != nil {
+		o.Agents = k.Now
+	}
+	return Run(ctx, o)
 }
 
 // shownTicks is how many ticks of an agent the dashboard lists.
@@ -86,55 +153,161 @@ func nightsOf(getenv func(string) string) func(context.Context) ([]Night, error)
 	}
 }
 
-// agentsOf asks the keeper of a workspace, which 'den dashboard' has named, for
-// its agents. Without one it is nil.
-func agentsOf(config string) func(context.Context) (*Workspace, error) {
-	if config == "" {
-		return nil
+// The messages that the pump sends into the loop.
+type (
+	listMsg  struct{ list *dashboard.Listing }
+	frameMsg struct {
+		id    string // of the session
+		frame *dashboard.Frame
+		err   error // io.EOF: the frame before was the last
 	}
-	return func(ctx context.Context) (*Workspace, error) {
-		var ps keeper.Ps
-		place, err := keeper.At(config)
-		if err != nil {
-			return nil, err
+	lineMsg struct {
+		id   string
+		line *dashboard.Timeline
+		err  error
+	}
+	pastMsg struct {
+		visit int
+		frame *dashboard.Frame
+		moved bool // the last move led somewhere
+		err   error
+	}
+)
+
+// pump does what takes time.
+type pump struct {
+	model *dashboard.Model
+	live  slot[home.Dir] // whom to follow; one without a path: nobody
+	line  slot[home.Dir] // whose timeline to read
+	past  scrubs
+	// inView has room for the newest: the sessions in the list, by their ids.
+	inView chan map[string]home.Dir
+	work   sync.WaitGroup
+}
+
+func newPump(m *dashboard.Model) *pump {
+	return &pump{model: m, live: newSlot[home.Dir](), line: newSlot[home.Dir](), past: newScrubs(), inView: make(chan map[string]home.Dir, 1)}
+}
+
+// start begins the work; wait returns when it has ended, after ctx has.
+func (p *pump) start(ctx context.Context, send func(tea.Msg)) {
+	p.work.Go(func() {
+		for l := range p.model.Watch(ctx) {
+			send(listMsg{l})
 		}
-		c, err := place.Dial(ctx, build.Version)
-		if err != nil {
-			return nil, err
+	})
+	p.work.Go(func() { p.follow(ctx, send) })
+	p.work.Go(func() { p.readTimelines(ctx, send) })
+	p.work.Go(func() { p.scrub(ctx, send) })
+	p.work.Go(func() { p.glance(ctx, send) })
+}
+
+func (p *pump) wait() { p.work.Wait() }
+
+// follow sends the screens of the requested session until another is requested.
+func (p *pump) follow(ctx context.Context, send func(tea.Msg)) {
+	d, ok := p.live.take(ctx)
+	for ok {
+		this, leave := context.WithCancel(ctx)
+		var next home.Dir
+		changed := make(chan bool, 1)
+		p.work.Go(func() {
+			var ok bool
+			next, ok = p.live.take(ctx)
+			changed <- ok
+			leave()
+		})
+		if d.Path != "" {
+			p.show(this, d, send)
 		}
-		defer c.Close() // Best effort: it was read, or not.
-		if err := c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &ps); err != nil {
-			return nil, err
-		}
-		attention, err := c.Attention(ctx)
-		if err != nil {
-			return nil, err
-		}
-		w := &Workspace{Name: ps.Workspace, Problem: ps.Problem}
-		for _, a := range ps.Agents {
-			shown := Agent{
-				Name: a.Name, Session: cmp.Or(a.DenSession, a.Session), Wanted: a.Wanted, Actual: a.Actual, Why: a.Why, Restarts: a.Restarts, Since: a.Since, Approval: a.Approval,
-			}
-			if t := a.Worktree; t != nil {
-				shown.Tree = &Tree{Branch: t.Branch, Ahead: t.Ahead, Dirty: t.Dirty(), Problem: t.Problem}
-			}
-			w.Agents = append(w.Agents, shown)
-		}
-		if attention != nil {
-			w.Waiting = waitingForTUI(attention.Waiting)
-		}
-		return w, nil
+		ok = <-changed
+		d = next
 	}
 }
 
-func waitingForTUI(all []keeper.Waiting) []Waiting {
-	var out []Waiting
-	for _, w := range all {
-		x := Waiting{ID: w.ID, Agent: w.Agent, Session: w.Session, What: w.What, Text: requestText(w), Since: w.Since, Ways: waysOf(w)}
-		if len(w.Actions) > 0 {
-			x.Command = w.Actions[0].Command
+// show sends the screens of one session until ctx ends or it is over.
+func (p *pump) show(ctx context.Context, d home.Dir, send func(tea.Msg)) {
+	v := p.model.Live(d)
+	defer v.Close()
+	for {
+		f, err := v.Next(ctx)
+		if ctx.Err() != nil {
+			return
 		}
-		out = append(out, x)
+		send(frameMsg{d.ID, f, err})
+		if err != nil {
+			return
+		}
 	}
-	return out
+}
+
+// lineCost is how many times longer than the reading of a timeline the pause
+// is before the same one is read again: reading takes at most a twentieth of a
+// processor.
+const lineCost = 19
+
+func (p *pump) readTimelines(ctx context.Context, send func(tea.Msg)) {
+	var last home.Dir
+	var again time.Time // when last may be read again
+	for {
+		d, ok := p.line.take(ctx)
+		if ok && d == last {
+			d, ok = p.line.takeBefore(ctx, again, d)
+		}
+		if !ok {
+			return
+		}
+		begun := time.Now()
+		line, err := p.model.Timeline(ctx, dashboard.Of(d))
+		if errors.Is(err, context.Canceled) {
+			return
+		}
+		send(lineMsg{d.ID, line, err})
+		last, again = d, time.Now().Add(lineCost*time.Since(begun))
+	}
+}
+
+// over reports whether a view has shown its last screen.
+func over(err error) bool { return err == io.EOF }
+
+// slot holds the newest request; older ones that nobody took are dropped.
+type slot[T comparable] struct{ c chan T }
+
+func newSlot[T comparable]() slot[T] { return slot[T]{make(chan T, 1)} }
+
+// put is for one goroutine: the loop's.
+func (s slot[T]) put(v T) {
+	select {
+	case <-s.c:
+	default:
+	}
+	s.c <- v // room: nobody else puts
+}
+
+// take waits for a request; false when ctx ended.
+func (s slot[T]) take(ctx context.Context) (v T, ok bool) {
+	select {
+	case <-ctx.Done():
+		return v, false
+	case v = <-s.c:
+		return v, true
+	}
+}
+
+// takeBefore waits until a time for a request other than v, and then returns v.
+func (s slot[T]) takeBefore(ctx context.Context, until time.Time, v T) (T, bool) {
+	t := time.NewTimer(time.Until(until))
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return v, false
+		case other := <-s.c:
+			if other != v {
+				return other, true
+			}
+		case <-t.C:
+			return v, true
+		}
+	}
 }

@@ -1,15 +1,16 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"den/internal/ticks/instance"
 	"den/internal/ticks/plan"
+	"den/internal/ui/dashboard/fleet"
 	"den/internal/ui/dashboard/nights"
 
 	tea "charm.land/bubbletea/v2"
@@ -32,27 +33,7 @@ type nightsMsg struct {
 // askNights tells of the agents that sleep and wake whenever something has
 // changed, until ctx ends.
 func (p *pump) askNights(ctx context.Context, ask func(context.Context) ([]Night, error), send func(tea.Msg)) {
-	tick := time.NewTicker(askEvery)
-	defer tick.Stop()
-	var told nightsMsg
-	for first := true; ; first = false {
-		limited, cancel := context.WithTimeout(ctx, askLimit)
-		all, err := ask(limited)
-		cancel()
-		if ctx.Err() != nil {
-			return
-		}
-		now := nightsMsg{all, err}
-		if first || (now.err == nil) != (told.err == nil) || now.err != nil && now.err.Error() != told.err.Error() || !reflect.DeepEqual(now.all, told.all) {
-			told = now
-			send(now)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+	fleet.Poll(ctx, fleet.Every, nil, soon(ask), func(all []Night, err error) { send(nightsMsg{all, err}) })
 }
 
 // sleepers is the table of the agents that sleep and wake, and of the ticks of
@@ -123,14 +104,8 @@ func (u *ui) nightsKey(name string) {
 		s.move(-1)
 	case "right", "l":
 		s.move(1)
-	case "up", "k":
-		s.moveTick(-1)
-	case "down", "j":
-		s.moveTick(1)
-	case "pgup":
-		s.moveTick(-10)
-	case "pgdown":
-		s.moveTick(10)
+	case "up", "k", "down", "j", "pgup", "pgdown":
+		s.moveTick(rowsOf(name))
 	case "home", "g":
 		s.tick = 0
 	case "end", "G":
@@ -178,13 +153,9 @@ func barStyle(b nights.Bar) *lipgloss.Style {
 
 // barEnd says how a tick ended.
 func barEnd(b nights.Bar) string {
-	switch b.State {
-	case instance.TickRuns:
-		return "runs"
-	case instance.TickCutOff:
-		return "killed"
-	case instance.TickEnded:
-		return string(b.Reason)
+	ends := map[instance.TickState]string{instance.TickRuns: "runs", instance.TickCutOff: "killed", instance.TickEnded: string(b.Reason)}
+	if end, ok := ends[b.State]; ok {
+		return end
 	}
 	return "not known"
 }
@@ -223,10 +194,7 @@ func (u *ui) drawNights(width, height int) []string {
 	if n := s.current(); n != nil {
 		lines = append(lines, u.drawBars(n, width, height-len(lines))...)
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return lines[:height]
+	return fill(lines, width, height)
 }
 
 func (u *ui) drawNight(n Night, chosen bool, width int) string {
@@ -238,10 +206,7 @@ func (u *ui) drawNight(n Night, chosen bool, width int) string {
 	if len(n.Waiting) > 0 {
 		text += fmt.Sprintf("  %d waiting", len(n.Waiting))
 	}
-	why := n.Why
-	if n.Doing != "" {
-		why = n.Doing
-	}
+	why := cmp.Or(n.Doing, n.Why)
 	rest := " " + plain(text) + "  " + plain(why)
 	if chosen {
 		return selected.Render(fit("›"+mark+" "+plain(n.Name)+rest, width))
@@ -314,10 +279,7 @@ func (u *ui) drawBar(b nights.Bar, chosen bool, width int) string {
 	if b.CostUSD > 0 {
 		facts += fmt.Sprintf(" $%.2f", b.CostUSD)
 	}
-	why := b.Why
-	if why == "" {
-		why = b.Last
-	}
+	why := cmp.Or(b.Why, b.Last)
 	left := fmt.Sprintf("%6d  %s  %9s  ", b.Number, began, barTook(b, u.now()))
 	end := fmt.Sprintf("%-17s", barEnd(b))
 	right := fmt.Sprintf(" %-14s %d term.  %s", facts, b.Terminals, plain(why))

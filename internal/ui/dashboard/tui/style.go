@@ -118,6 +118,14 @@ func fit(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-ansi.StringWidth(s)))
 }
 
+// fill is so many lines: what is missing is blank.
+func fill(lines []string, width, height int) []string {
+	for len(lines) < height {
+		lines = append(lines, strings.Repeat(" ", width))
+	}
+	return lines[:height]
+}
+
 // ends puts one text at the left and one at the right of n columns; the left
 // one gives way.
 func ends(left, right string, n int) string {

@@ -6,34 +6,23 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/keeper"
 	"den/internal/session/attention"
 	"den/internal/ui/dashboard"
 )
 
-// Waiting is something that waits for a person.
-type Waiting struct {
-	ID      string // differs between all that waits
-	Agent   string // or empty: the workspace itself
-	Session string // by name or id, where it has one
-	What    string
-	Text    string    // all of it, or empty: What is all
-	Command string    // that decides it
-	Ways    []Way     // to decide it here; or none: the command does
-	Since   time.Time // or zero
-}
-
 // waiting is all that waits for a person.
-func (a *agents) waiting() []Waiting {
-	if a.known == nil {
+func (a *agents) waiting() []keeper.Waiting {
+	if a.known == nil || a.known.Attention == nil {
 		return nil
 	}
-	return a.known.Waiting
+	return a.known.Attention.Waiting
 }
 
 // waitsFor returns what of an agent waits first, or nil.
-func (a *agents) waitsFor(agent string) *Waiting {
+func (a *agents) waitsFor(agent string) *keeper.Waiting {
 	all := a.waiting()
-	if at := slices.IndexFunc(all, func(w Waiting) bool { return w.Agent == agent }); at >= 0 {
+	if at := slices.IndexFunc(all, func(w keeper.Waiting) bool { return w.Agent == agent }); at >= 0 {
 		return &all[at]
 	}
 	return nil
@@ -41,8 +30,8 @@ func (a *agents) waitsFor(agent string) *Waiting {
 
 // waitsIn returns what waits in a session, or nil: what was gone to last, else
 // the first.
-func (a *agents) waitsIn(s *dashboard.Session) *Waiting {
-	var found *Waiting
+func (a *agents) waitsIn(s *dashboard.Session) *keeper.Waiting {
+	var found *keeper.Waiting
 	all := a.waiting()
 	for i, w := range all {
 		if w.Session == "" || w.Session != s.Name && w.Session != s.ID {
@@ -58,8 +47,8 @@ func (a *agents) waitsIn(s *dashboard.Session) *Waiting {
 // queued is one place that needs a person: of the workspace, or a session.
 type queued struct {
 	id      string
-	waiting *Waiting // or nil: a session that no keeper tells of
-	session string   // its id or name, or empty
+	waiting *keeper.Waiting // or nil: a session that no keeper tells of
+	session string          // its id or name, or empty
 }
 
 // queue is all that needs a person, what waits longest first. A session of which
@@ -96,7 +85,7 @@ func (u *ui) queue() []queued {
 }
 
 // waitingHere returns what waits in the selected session as it is now, or nil.
-func (u *ui) waitingHere() *Waiting {
+func (u *ui) waitingHere() *keeper.Waiting {
 	if u.session == nil || u.past != nil {
 		return nil
 	}
@@ -161,11 +150,19 @@ func (u *ui) waitingCount() string {
 	}
 }
 
-// text is what waits, for how long, and the command that decides it.
-func (w Waiting) text(now time.Time) string {
+// waitText is what waits, for how long, and the command that decides it.
+func waitText(w *keeper.Waiting, now time.Time) string {
 	text := "waits"
 	if !w.Since.IsZero() {
 		text += " for " + age(max(0, now.Sub(w.Since)))
 	}
-	return plain(fmt.Sprintf("%s: %s: %s", text, w.What, w.Command))
+	return plain(fmt.Sprintf("%s: %s: %s", text, w.What, commandOf(w)))
+}
+
+// commandOf is the command that decides what waits, or "".
+func commandOf(w *keeper.Waiting) string {
+	if len(w.Actions) == 0 {
+		return ""
+	}
+	return w.Actions[0].Command
 }

@@ -11,8 +11,10 @@ import (
 	"runtime"
 	"time"
 
+	"den/internal/base/brief"
 	"den/internal/base/fault"
 	"den/internal/base/httpguard"
+	"den/internal/base/journal"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
 )
@@ -56,21 +58,22 @@ func (a *actions) route(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+takePath+"{id}", a.takeOver)
 }
 
-// refusal is why a request is not carried out.
-type refusal struct {
-	status  int
-	message string
-}
-
-// check refuses all requests but those of den's own page.
-func (a *actions) check(r *http.Request) *refusal {
+// refused refuses all requests but those of den's own page.
+func refused(w http.ResponseWriter, r *http.Request) bool {
+	var status int
+	var why string
 	switch {
 	case !httpguard.IsLoopbackName(r.Host):
-		return &refusal{http.StatusMisdirectedRequest, "den acts only under a name of this machine: use the address that it printed"}
+		status, why = http.StatusMisdirectedRequest, "den acts only under a name of this machine: use the address that it printed"
 	case !httpguard.FromOwnPage(r):
-		return &refusal{http.StatusForbidden, "den acts only for its own page"}
+		status, why = http.StatusForbidden, "den acts only for its own page"
+	case r.Method == http.MethodPost && !isJSON(r.Header.Get("Content-Type")):
+		status, why = http.StatusUnsupportedMediaType, "an action is JSON"
+	default:
+		return false
 	}
-	return nil
+	writeRefusal(w, status, fault.Errorf(fault.Denied, "%s", why))
+	return true
 }
 
 func isJSON(contentType string) bool {
@@ -80,28 +83,25 @@ func isJSON(contentType string) bool {
 
 // deed is what a page asks for.
 type deed interface {
-	// valid says what is wrong with it.
-	valid() error
-	// entry is what the audit log has of it.
-	entry() AuditEntry
+	// entry is what the audit log has of it, or what is wrong with it.
+	entry() (AuditEntry, error)
 }
 
 // act makes a handler of an action: who asks is checked, what is asked for is
 // read, written down and done.
 func act[T deed](a *actions, do func(ctx context.Context, req T, processes []int) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		no := a.check(r)
-		if no == nil && !isJSON(r.Header.Get("Content-Type")) {
-			no = &refusal{http.StatusUnsupportedMediaType, "an action is JSON"}
-		}
-		if no != nil {
-			writeRefusal(w, no.status, fault.Errorf(fault.Denied, "%s", no.message))
+		if refused(w, r) {
 			return
 		}
 		req, err := readRequest[T](w, r)
+		var entry AuditEntry
+		if err == nil {
+			entry, err = req.entry()
+		}
 		var answer any
 		if err == nil {
-			answer, err = a.audit.around(req.entry(), func() (any, error) {
+			answer, err = a.audit.around(entry, func() (any, error) {
 				processes, err := callersOf(r.Context())
 				if err != nil {
 					return nil, err
@@ -112,11 +112,11 @@ func act[T deed](a *actions, do func(ctx context.Context, req T, processes []int
 			})
 			a.hub.refresh() // whatever happened, the page shows what is true
 		}
-		writeActed(w, answer, err)
+		writeActed(w, r, answer, err)
 	}
 }
 
-func writeActed(w http.ResponseWriter, answer any, err error) {
+func writeActed(w http.ResponseWriter, r *http.Request, answer any, err error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -124,7 +124,7 @@ func writeActed(w http.ResponseWriter, answer any, err error) {
 	case fault.KindOf(err) == fault.Busy: // somebody was faster, or it expired
 		writeRefusal(w, http.StatusConflict, err)
 	case err != nil:
-		writeError(w, err)
+		writeError(w, r, err)
 	default:
 		writeJSON(w, http.StatusOK, answer)
 	}
@@ -139,7 +139,7 @@ func readRequest[T deed](w http.ResponseWriter, r *http.Request) (req T, err err
 	if _, err := body.Token(); !errors.Is(err, io.EOF) {
 		return req, fault.Errorf(fault.Usage, "read the action: there is more than one")
 	}
-	return req, req.valid()
+	return req, nil
 }
 
 // callersOf returns the processes at the other end of a request's connection.
@@ -166,19 +166,6 @@ func ownProcesses(conn net.Conn) ([]int, error) {
 	return processes, err
 }
 
-// askKeeper makes one call to the workspace's keeper.
-func (a *actions) askKeeper(ctx context.Context, method string, params, result any) error {
-	if a.hub.place == nil {
-		return fault.Errorf(fault.NotFound, "there is no workspace here")
-	}
-	c, err := a.hub.place.Dial(ctx, a.hub.version)
-	if err != nil {
-		return err
-	}
-	defer c.Close() // Best effort: it was answered.
-	return c.Call(ctx, method, params, result)
-}
-
 // decision approves, denies or answers what an agent asks its harness for.
 type decision struct {
 	Agent  string `json:"agent"`
@@ -189,24 +176,84 @@ type decision struct {
 	Why    string `json:"why"`
 }
 
-func (d decision) valid() error {
+func (d decision) entry() (e AuditEntry, err error) {
 	known := d.Option == "approve" || d.Option == "deny" || d.Option == "answer" && d.Text != ""
 	if d.Agent == "" || d.ID == "" || !known {
-		return fault.Errorf(fault.Usage, "a decision has an agent, an id, and approve, deny, or answer with a text")
+		return e, fault.Errorf(fault.Usage, "a decision has an agent, an id, and approve, deny, or answer with a text")
 	}
-	return nil
-}
-
-func (d decision) entry() AuditEntry {
-	return AuditEntry{Action: "decide", Agent: d.Agent, Detail: joined(d.ID, d.Option, d.Why)}
+	return AuditEntry{Action: "decide", Agent: d.Agent, Detail: joined(d.ID, d.Option, d.Why)}, nil
 }
 
 // decide passes a decision on, with the processes that it is made by: the keeper
 // knows which are an agent's.
 func (a *actions) decide(ctx context.Context, d decision, processes []int) (any, error) {
 	var decided keeper.Decided
-	err := a.askKeeper(ctx, keeper.MethodDecide, keeper.Decision{
+	err := a.hub.keeper.Call(ctx, keeper.MethodDecide, keeper.Decision{
 		ID: d.ID, Agent: d.Agent, Option: d.Option, Text: d.Text, Always: d.Always, By: a.by, Why: d.Why, For: processes,
 	}, &decided)
 	return decided, err
+}
+
+const auditVersion = 1
+
+// auditLimits bound the audit log of actions.
+var auditLimits = journal.Limits{Bytes: 4 << 20, Kept: 3}
+
+// AuditEntry is a line of the audit log of what is done on pages. The values of
+// Event and Action are stored: add, never rename.
+type AuditEntry struct {
+	V       int       `json:"v"`
+	At      time.Time `json:"at"`
+	Event   string    `json:"event"`  // asked, done or failed; of a terminal that was taken over also left
+	Action  string    `json:"action"` // decide, answer, message, order, stop, take_over
+	By      string    `json:"by"`
+	Agent   string    `json:"agent,omitempty"`
+	Session string    `json:"session,omitempty"` // its id
+	Detail  string    `json:"detail,omitempty"`  // what was decided, said or ordered
+	Why     string    `json:"why,omitempty"`     // of failed
+	Inputs  int       `json:"inputs,omitempty"`  // of left: how often something was typed
+}
+
+// The events.
+const (
+	auditAsked  = "asked"
+	auditDone   = "done"
+	auditFailed = "failed"
+	auditLeft   = "left"
+)
+
+// audit writes down what pages do.
+type audit struct {
+	journal *journal.Journal
+	by      string
+}
+
+func newAudit(path, by string) *audit { return &audit{journal.Open(path, auditLimits), by} }
+
+const maxDetail = 1000 // bytes that are kept of what was said
+
+func (a *audit) write(e AuditEntry) error {
+	e.V, e.At, e.By = auditVersion, time.Now().UTC(), a.by
+	if short, cut := brief.Bytes(e.Detail, maxDetail); cut {
+		e.Detail = short + "…"
+	}
+	return a.journal.Append(e)
+}
+
+// around writes down that something is asked for, has it done, and writes down
+// how that ended. What cannot be written down is not done.
+func (a *audit) around(e AuditEntry, do func() (any, error)) (any, error) {
+	e.Event = auditAsked
+	if err := a.write(e); err != nil {
+		return nil, err
+	}
+	answer, err := do()
+	e.Event = auditDone
+	if err != nil {
+		e.Event, e.Why = auditFailed, err.Error()
+	}
+	if werr := a.write(e); err == nil {
+		err = werr
+	}
+	return answer, err
 }

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"den/internal/base/poll"
-	"den/internal/keeper"
 	"den/internal/testkit/browser"
 	"den/internal/testkit/dashboardtest"
 	"den/internal/testkit/need"
 	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/fleet"
 	"den/internal/ui/dashboard/nights"
 	"den/internal/ui/dashboard/web"
 )
@@ -96,11 +96,9 @@ func newWorld(t *testing.T, workspace string, change ...func(*web.Options)) *wor
 	}
 	o := web.Options{Model: m, Nights: agents, Words: w.words, Audit: w.Home.PageActions()}
 	if workspace != "" {
-		p, err := keeper.At(workspace)
-		if err != nil {
+		if o.Workspace, err = fleet.At(workspace); err != nil {
 			t.Fatal(err)
 		}
-		o.Workspace = &p
 	}
 	for _, c := range change {
 		c(&o)

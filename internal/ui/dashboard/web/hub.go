@@ -1,31 +1,29 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
 	"sync"
-	"time"
 
+	"den/internal/base/brief"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/fleet"
 	"den/internal/ui/dashboard/nights"
 )
 
-const (
-	// maxEnded bounds the ended sessions listed per Home. The newest are
-	// listed, and the page shows the number of the others.
-	maxEnded = 200
-	askEvery = 2 * time.Second // between two questions to the keeper
-)
+// maxEnded bounds the ended sessions listed per Home. The newest are listed, and
+// the page shows the number of the others.
+const maxEnded = 200
 
 // hub holds what all pages show: the listing, and the workspace's agents.
 type hub struct {
-	place   *keeper.StateDir // or nil
-	nights  *nights.Model    // or nil
-	version string
-	stale   chan struct{} // one token: the keeper is to be asked at once
+	keeper *fleet.Keeper // or nil
+	nights *nights.Model // or nil
+	stale  chan struct{} // one token: the keeper is to be asked at once
 
 	mu      sync.Mutex // guards the fields below
 	listing *dashboard.Listing
@@ -38,20 +36,17 @@ type hub struct {
 }
 
 func newHub(o Options) *hub {
-	return &hub{place: o.Workspace, nights: o.Nights, version: o.Version, stale: make(chan struct{}, 1), listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}, minds: map[string]string{}}
+	return &hub{keeper: o.Workspace, nights: o.Nights, stale: make(chan struct{}, 1), listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}, minds: map[string]string{}}
 }
 
 // watch keeps the listing up to date until ctx ends.
 func (h *hub) watch(ctx context.Context, m *dashboard.Model) {
 	for l := range m.Watch(ctx) {
-		raw, err := json.Marshal(forPage(l))
-		if err != nil {
-			panic("web: a listing is no JSON: " + err.Error())
-		}
+		raw := encode(forPage(l))
 		h.mu.Lock()
-		h.listing, h.homes = l, raw
-		h.changedLocked()
+		h.listing = l
 		h.mu.Unlock()
+		h.show(&h.homes, raw)
 	}
 }
 
@@ -81,27 +76,33 @@ func forPage(l *dashboard.Listing) pageListing {
 
 // ask keeps the workspace's agents up to date until ctx is done.
 func (h *hub) ask(ctx context.Context) {
-	if h.place == nil {
+	if h.keeper == nil {
 		return
 	}
-	tick := time.NewTicker(askEvery)
-	defer tick.Stop()
-	var shown string
-	for {
-		if raw := h.ps(ctx); string(raw) != shown {
-			shown = string(raw)
-			h.mu.Lock()
-			h.agents = raw
-			h.changedLocked()
-			h.mu.Unlock()
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		case <-h.stale:
-		}
+	fleet.Poll(ctx, fleet.Every, h.stale, h.ps, func(raw json.RawMessage, _ error) { h.show(&h.agents, raw) })
+}
+
+// show takes over a part of what pages show.
+func (h *hub) show(part *json.RawMessage, now json.RawMessage) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if bytes.Equal(*part, now) {
+		return
 	}
+	*part = now
+	h.rev++
+	for wake := range h.pages {
+		wakeUp(wake)
+	}
+}
+
+// encode is for what is always JSON.
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic("web: not encoded: " + err.Error())
+	}
+	return raw
 }
 
 // refresh has the keeper asked at once.
@@ -114,36 +115,25 @@ type workspace struct {
 	Attention *attention `json:"attention,omitempty"`
 }
 
-func (h *hub) ps(ctx context.Context) json.RawMessage {
-	ctx, cancel := context.WithTimeout(ctx, 5*askEvery)
+func (h *hub) ps(ctx context.Context) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*fleet.Every)
 	defer cancel()
-	w := workspace{Ps: keeper.Ps{Config: h.place.Config, Agents: []keeper.AgentStatus{}}}
-	c, err := h.place.Dial(ctx, h.version)
-	if err == nil {
-		if err = c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &w.Ps); err == nil {
-			h.keepMinds(w.Agents)
-			w.Attention, err = askAttention(ctx, c)
-		}
-		c.Close() // Best effort: it was read, or not.
+	now, err := h.keeper.Now(ctx)
+	h.keepMinds(now.Agents)
+	w := workspace{Ps: now.Ps}
+	if w.Agents == nil {
+		w.Config, w.Agents = h.keeper.Config, []keeper.AgentStatus{}
+	}
+	if now.Attention != nil { // an older keeper does not know
+		w.Attention = newAttention(*now.Attention)
 	}
 	if err != nil {
-		if _, serr := os.Stat(h.place.Config); serr != nil && fault.KindOf(err) == fault.NotRunning {
-			return nil // no workspace here
+		if _, serr := os.Stat(h.keeper.Config); serr != nil && fault.KindOf(err) == fault.NotRunning {
+			return nil, nil // no workspace here
 		}
 		w.Unknown = err.Error()
 	}
-	raw, err := json.Marshal(w)
-	if err != nil {
-		panic("web: agents are no JSON: " + err.Error())
-	}
-	return raw
-}
-
-func (h *hub) changedLocked() {
-	h.rev++
-	for wake := range h.pages {
-		wakeUp(wake)
-	}
+	return encode(w), nil
 }
 
 // wakeUp wakes the receiver. It never blocks: one pending token is enough.
@@ -187,4 +177,85 @@ func (h *hub) find(id string) (*dashboard.Session, error) {
 		return nil, fault.Errorf(fault.NotFound, "no session '%s'", id)
 	}
 	return s, nil
+}
+
+const (
+	maxWaiting = 200      // entries that a page gets; it shows the number of the others
+	maxShown   = 16 << 10 // bytes that a page gets of each text of a request
+)
+
+// attention is what a page shows of what waits for a person.
+type attention struct {
+	Waiting     []waiting         `json:"waiting"`
+	Left        int               `json:"left,omitempty"` // that wait and are not among them
+	Recent      []keeper.Approval `json:"recent,omitempty"`
+	Unreachable []string          `json:"unreachable,omitempty"`
+}
+
+// waiting is one thing that waits, with texts that are short enough for a page.
+type waiting struct {
+	keeper.Waiting
+	Input string `json:"input,omitempty"` // the tool's own, as JSON, of a request for permission
+	// Cut says that the page has not all of the request. Nobody can approve
+	// what they do not see.
+	Cut bool `json:"cut,omitempty"`
+}
+
+func newAttention(all keeper.Attention) *attention {
+	shown := all.Waiting[:min(len(all.Waiting), maxWaiting)]
+	a := &attention{Waiting: []waiting{}, Left: len(all.Waiting) - len(shown), Recent: all.Recent, Unreachable: all.Unreachable}
+	for _, w := range shown {
+		a.Waiting = append(a.Waiting, newWaiting(w))
+	}
+	for i := range a.Recent {
+		shortenRequest(&a.Recent[i].Request)
+	}
+	return a
+}
+
+func newWaiting(w keeper.Waiting) waiting {
+	out := waiting{Waiting: w}
+	out.What, _ = brief.Bytes(w.What, maxShown)
+	if w.Approval == nil {
+		return out
+	}
+	approval := *w.Approval
+	var cut bool
+	out.Input, cut = brief.Bytes(inputText(approval.Detail), maxShown)
+	approval.Detail = nil
+	out.Cut = shortenRequest(&approval.Request) || cut
+	out.Approval = &approval
+	return out
+}
+
+// inputText returns the tool's own input of a request, for people.
+func inputText(detail json.RawMessage) string {
+	var d struct {
+		Request struct {
+			Input json.RawMessage `json:"input"`
+		} `json:"request"`
+	}
+	var out bytes.Buffer
+	if json.Unmarshal(detail, &d) != nil || len(d.Request.Input) == 0 || json.Indent(&out, d.Request.Input, "", "  ") != nil {
+		return ""
+	}
+	return out.String()
+}
+
+// shortenRequest bounds the texts of a request, and reports whether something
+// was cut off.
+func shortenRequest(r *keeper.ApprovalRequest) (cut bool) {
+	for _, text := range []*string{&r.Tool, &r.Command, &r.Dir, &r.URL, &r.Text} {
+		var c bool
+		*text, c = brief.Bytes(*text, maxShown)
+		cut = cut || c
+	}
+	size := 0
+	for i, path := range r.Paths {
+		if size += len(path); size > maxShown {
+			r.Paths = r.Paths[:i:i]
+			return true
+		}
+	}
+	return cut
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -53,17 +54,19 @@ type paintRun struct {
 // newPaint returns the changes between from and to, or all of to if from is
 // nil.
 func newPaint(from, to *dashboard.Frame) *paint {
-	d := dashboard.Diff(from, to)
+	s := to.Screen
+	rows, full := dashboard.Changed(from, to)
 	p := &paint{
-		Full: d.Full, Cols: d.Cols, Rows: d.Height, Seq: d.Seq, Elapsed: int64(d.Elapsed), Exit: d.Exit, Missing: d.Missing,
-		Cursor: d.Cursor, Title: d.Title, Alt: d.AltScreen, Mouse: d.Mouse, Styles: []screen.Style{}, Lines: make([]paintLine, 0, len(d.Rows)),
+		Full: full, Cols: s.Cols, Rows: s.Rows, Seq: to.Seq, Elapsed: int64(to.Elapsed), Exit: to.Exit, Missing: to.Missing,
+		Cursor: s.Cursor, Title: s.Title, Alt: s.AltScreen, Mouse: s.Mouse, Styles: []screen.Style{}, Lines: make([]paintLine, 0, len(rows)),
 	}
-	p.takeColors(d)
+	p.takeColors(s)
 	p.takeImages(from, to)
 	b := painter{numbers: map[screen.Style]int{}, paint: p}
-	for _, change := range d.Rows {
-		line := paintLine{Row: change.Row, Runs: []paintRun{}, Size: change.Line.Size, Tiles: change.Line.Images}
-		for _, run := range change.Line.Runs {
+	for _, row := range rows {
+		from := s.Lines[row]
+		line := paintLine{Row: row, Runs: []paintRun{}, Size: from.Size, Tiles: from.Images}
+		for _, run := range from.Runs {
 			line.Runs = b.appendRun(line.Runs, run)
 		}
 		p.Lines = append(p.Lines, line)
@@ -93,7 +96,7 @@ func (p *paint) takeImages(from, to *dashboard.Frame) {
 	}
 }
 
-func (p *paint) takeColors(d *dashboard.Delta) {
+func (p *paint) takeColors(d *screen.Snapshot) {
 	if d.Foreground != stock().Foreground {
 		p.FG = d.Foreground
 	}
@@ -129,19 +132,10 @@ func (b *painter) style(s screen.Style) int {
 
 func (b *painter) appendRun(runs []paintRun, r screen.Run) []paintRun {
 	n := b.style(r.Style)
-	if isASCII(r.Text) {
+	if dashboard.IsASCII(r.Text) {
 		return append(runs, paintRun{Col: r.Col, Width: r.Width, Style: n, Text: r.Text})
 	}
 	return b.appendCells(runs, r, n)
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // appendCells uses the emulator to split the text into characters and widths:
@@ -159,9 +153,7 @@ func (b *painter) appendCells(runs []paintRun, r screen.Run, style int) []paintR
 		if c.Width == 0 {
 			continue
 		}
-		if c.Text == "" {
-			c.Text = " "
-		}
+		c.Text = cmp.Or(c.Text, " ")
 		if c.Width > 1 || utf8.RuneCountInString(c.Text) > 1 {
 			runs, open = append(runs, paintRun{Col: col, Width: c.Width, Style: style, Text: c.Text, Whole: true}), -1
 			continue

@@ -1,15 +1,20 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"net/http"
-	"net/url"
+	"os"
 	"strconv"
 	"time"
 
 	"den/internal/base/fault"
 	"den/internal/screen/eventlog"
+	"den/internal/screen/render"
+	"den/internal/screen/render/film"
 	"den/internal/ui/dashboard"
 )
 
@@ -19,30 +24,47 @@ type playable struct {
 	Name string // for downloads
 }
 
-// playing are the answers for what is played, by the end of their address.
-func (s *Server) playing() map[string]func(http.ResponseWriter, *http.Request, playable) error {
-	return map[string]func(http.ResponseWriter, *http.Request, playable) error{
-		"timeline": s.timeline, "at": s.at, "step": s.step, "screenshot": s.screenshot, "recording": s.recording, "search": s.search,
+// routePlaying serves what is played, which is found by a request.
+func (s *Server) routePlaying(mux *http.ServeMux, at string, find func(*http.Request) (playable, error)) {
+	for what, answer := range map[string]func(*http.Request, playable) (any, error){
+		"timeline": s.timeline, "at": s.at, "step": s.step, "search": s.search,
+	} {
+		mux.HandleFunc(at+what, answered(func(r *http.Request) (any, error) {
+			found, err := find(r)
+			if err != nil {
+				return nil, err
+			}
+			return answer(r, found)
+		}))
+	}
+	for what, answer := range map[string]func(http.ResponseWriter, *http.Request, playable) error{"screenshot": s.screenshot, "recording": s.recording} {
+		mux.HandleFunc(at+what, func(w http.ResponseWriter, r *http.Request) {
+			found, err := find(r)
+			if err == nil {
+				err = answer(w, r, found)
+			}
+			writeError(w, r, err)
+		})
 	}
 }
 
-// of wraps a handler for one session.
-func (s *Server) of(answer func(http.ResponseWriter, *http.Request, playable) error) http.HandlerFunc {
-	return answered(func(w http.ResponseWriter, r *http.Request) error {
-		found, err := s.hub.find(r.PathValue("id"))
-		if err != nil {
-			return err
-		}
-		return answer(w, r, playable{dashboard.Of(found.Dir), found.Name})
-	})
+// ofSession finds a session.
+func (s *Server) ofSession(r *http.Request) (playable, error) {
+	found, err := s.hub.find(r.PathValue("id"))
+	if err != nil {
+		return playable{}, err
+	}
+	return playable{dashboard.Of(found.Dir), found.Name}, nil
 }
 
-// answered maps a handler's errors to responses.
-func answered(answer func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+// answered sends what a handler returns.
+func answered(answer func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := answer(w, r); err != nil && r.Context().Err() == nil {
-			writeError(w, err)
+		v, err := answer(r)
+		if err == nil {
+			writeJSON(w, http.StatusOK, v)
 		}
+		writeError(w, r, err)
 	}
 }
 
@@ -58,7 +80,11 @@ var statuses = map[fault.Kind]int{
 	fault.Unreachable: http.StatusServiceUnavailable,
 }
 
-func writeError(w http.ResponseWriter, err error) {
+// writeError sends an error, or nothing for nil.
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	if err == nil || r.Context().Err() != nil {
+		return
+	}
 	status, ok := statuses[fault.KindOf(err)]
 	if !ok {
 		status = http.StatusInternalServerError
@@ -80,36 +106,29 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v) // Best effort: a browser that went away needs none.
 }
 
-func (s *Server) timeline(w http.ResponseWriter, r *http.Request, found playable) error {
-	t, err := s.model.Timeline(r.Context(), found.Recording)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, t)
-	return nil
+func (s *Server) timeline(r *http.Request, found playable) (any, error) {
+	return s.model.Timeline(r.Context(), found.Recording)
 }
 
 // at answers with the screen after an event (seq) or at a time (t, in
 // nanoseconds since the start).
-func (s *Server) at(w http.ResponseWriter, r *http.Request, found playable) error {
+func (s *Server) at(r *http.Request, found playable) (any, error) {
 	f, err := s.frame(r, found)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, newPaint(nil, f))
-	return nil
+	return newPaint(nil, f), nil
 }
 
 func (s *Server) frame(r *http.Request, found playable) (*dashboard.Frame, error) {
-	q := r.URL.Query()
-	if q.Has("t") {
-		t, err := number(q, "t", math.MaxInt64)
+	if r.URL.Query().Has("t") {
+		t, err := number(r, "t", 0, math.MaxInt64)
 		if err != nil {
 			return nil, err
 		}
 		return s.model.AtTime(r.Context(), found.Recording, time.Duration(t))
 	}
-	seq, err := number(q, "seq", math.MaxUint64)
+	seq, err := number(r, "seq", math.MaxUint64, math.MaxUint64)
 	if err != nil {
 		return nil, err
 	}
@@ -118,56 +137,134 @@ func (s *Server) frame(r *http.Request, found playable) (*dashboard.Frame, error
 
 // step answers with the screen that comes next after a position, or, with a
 // negative dir, before it.
-func (s *Server) step(w http.ResponseWriter, r *http.Request, found playable) error {
-	q := r.URL.Query()
-	seq, err := number(q, "seq", math.MaxUint64)
+func (s *Server) step(r *http.Request, found playable) (any, error) {
+	seq, err := number(r, "seq", math.MaxUint64, math.MaxUint64)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t, err := number(q, "t", math.MaxInt64)
+	t, err := number(r, "t", math.MaxInt64, math.MaxInt64)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	direction := 1
-	if q.Get("dir") == "-1" {
+	if r.URL.Query().Get("dir") == "-1" {
 		direction = -1
 	}
 	to, err := s.model.Step(r.Context(), found.Recording, eventlog.Position{Seq: seq, Elapsed: time.Duration(t)}, direction)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f, err := s.model.AtSeq(r.Context(), found.Recording, to.Seq)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, newPaint(nil, f))
-	return nil
+	return newPaint(nil, f), nil
 }
 
 // search answers with the moments at which a line with the words (q) came to be
 // shown, in the last stretch of the log that begins before an event (before).
-func (s *Server) search(w http.ResponseWriter, r *http.Request, found playable) error {
-	q := r.URL.Query()
-	before, err := number(q, "before", math.MaxUint64)
+func (s *Server) search(r *http.Request, found playable) (any, error) {
+	before, err := number(r, "before", math.MaxUint64, math.MaxUint64)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	hits, err := s.model.Search(r.Context(), found.Recording, q.Get("q"), before)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, hits)
-	return nil
+	return s.model.Search(r.Context(), found.Recording, r.URL.Query().Get("q"), before)
 }
 
-// number parses a parameter; if it is missing the result is largest.
-func number(q url.Values, name string, largest uint64) (uint64, error) {
+// number parses a parameter, which may be missing.
+func number(r *http.Request, name string, missing, largest uint64) (uint64, error) {
+	q := r.URL.Query()
 	if !q.Has(name) {
-		return largest, nil
+		return missing, nil
 	}
 	n, err := strconv.ParseUint(q.Get(name), 10, 64)
 	if err != nil || n > largest {
 		return 0, fault.Errorf(fault.Usage, "%s=%s is not a number that counts here", name, q.Get(name))
 	}
 	return n, nil
+}
+
+// screenshot draws the screen as 'den screenshot' does.
+func (s *Server) screenshot(w http.ResponseWriter, r *http.Request, found playable) error {
+	format, kind := "png", "image/png"
+	switch r.URL.Query().Get("format") {
+	case "", "png":
+	case "svg":
+		format, kind = "svg", "image/svg+xml"
+	default:
+		return fault.Errorf(fault.Usage, "a screenshot is png or svg")
+	}
+	f, err := s.frame(r, found)
+	if err != nil {
+		return err
+	}
+	draw, err := render.New(render.Options{Scale: 2, Cursor: render.CursorAsSet, Frame: true})
+	if err != nil {
+		return err
+	}
+	g := render.FromSnapshot(f.Screen, draw.Theme())
+	g.Title = cmp.Or(g.Title, found.Name)
+	make := draw.PNG
+	if format == "svg" {
+		make = draw.SVG
+	}
+	pic, err := make(g)
+	if err != nil {
+		return err
+	}
+	attachment(w.Header(), kind, fmt.Sprintf("%s-%d.%s", found.Name, f.Seq, format))
+	w.Write(pic.Data) // Best effort: a browser that went away needs none.
+	return nil
+}
+
+// filmTypes are the recordings that a page can ask for.
+var filmTypes = map[film.Format]string{
+	film.Cast: "application/x-asciicast", film.GIF: "image/gif", film.WebM: "video/webm", film.MP4: "video/mp4", film.Text: "text/plain; charset=utf-8",
+}
+
+// recording makes a film as 'den export' does, in a file that nobody else
+// sees and that is gone when it was sent.
+func (s *Server) recording(w http.ResponseWriter, r *http.Request, found playable) (err error) {
+	o, err := filmOptions(r, found)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-s.films:
+		defer func() { s.films <- struct{}{} }()
+	default:
+		return fault.Hintf(fault.Errorf(fault.Busy, "%d recordings are being made already", maxFilms), "try again in a moment")
+	}
+	l, err := found.Open()
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp("", "den-web-*") // mode 0600
+	if err != nil {
+		return fault.Errorf(fault.Storage, "make a recording: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	if _, err := film.Write(r.Context(), f, l, o); err != nil {
+		return err
+	}
+	attachment(w.Header(), filmTypes[o.Format], found.Name+"."+o.Format.Extension())
+	http.ServeContent(w, r, "", time.Time{}, f)
+	return nil
+}
+
+func filmOptions(r *http.Request, found playable) (film.Options, error) {
+	o := film.Options{Format: cmp.Or(film.Format(r.URL.Query().Get("format")), film.Cast), Title: found.Name, Render: render.Options{Cursor: render.CursorAsSet}}
+	if _, ok := filmTypes[o.Format]; !ok {
+		return o, fault.Errorf(fault.Usage, "a recording is cast, gif, webm, mp4 or text, not '%s'", o.Format)
+	}
+	if o.Format != film.Cast && o.Format != film.Text {
+		o.IdleLimit = 2 * time.Second // nobody watches a picture that stands still
+	}
+	from, err := number(r, "from", 0, math.MaxInt64)
+	if err != nil {
+		return o, err
+	}
+	to, err := number(r, "to", 0, math.MaxInt64)
+	o.From, o.To = time.Duration(from), time.Duration(to)
+	return o, err
 }
