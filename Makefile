@@ -46,10 +46,11 @@ readme-media: build ## make the README's pictures: a story with real coding agen
 	@sh scripts/readme-media
 
 .PHONY: lint
-lint: ## gofmt, go vet, staticcheck, and a build for other systems
+lint: ## gofmt, go vet, staticcheck, what no program reaches, and a build for other systems
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	$(BUILDENV) $(GO) vet ./...
 	$(BUILDENV) $(GO) tool staticcheck ./...
+	$(BUILDENV) $(GO) run ./scripts/reach
 	$(BUILDENV) GOOS=darwin $(GO) vet ./...
 
 # Most tests wait for programs: more run at once than there are cores.

@@ -247,7 +247,7 @@ var allowed = map[string][]string{
 		"internal/place/provider", "internal/place/sandbox", "internal/place/workspace",
 		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/protocol", "internal/agent/conversation/screen",
 	},
-	"internal/agent/budget":              {"internal/base/atomicfile", "internal/base/fault"},
+	"internal/agent/budget":              {"internal/base/fault", "internal/base/statefile"},
 	"internal/agent/conversation":        {},
 	"internal/agent/conversation/claude": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
 	"internal/agent/conversation/codex": {
@@ -409,6 +409,7 @@ var allowed = map[string][]string{
 		"internal/place/provider/local", "internal/place/provider/subprocess/shim",
 	},
 	"internal/place/provider/subprocess/shim": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc", "internal/base/statefile", "internal/base/wake",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/place/provider", "internal/place/provider/procname",
 	},
@@ -439,6 +440,7 @@ var allowed = map[string][]string{
 		"internal/session/attention",
 	},
 	"internal/session/host": {
+		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/poll", "internal/base/rpc", "internal/base/statefile", "internal/base/wake",
 		"internal/process/pty", "internal/process/supervise",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/vt",
 		"internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/wire",

@@ -14,6 +14,7 @@ import (
 	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/screen/keys"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/host"
@@ -311,7 +312,12 @@ WheelUp:ROW,COL WheelDown:ROW,COL (if the program has enabled mouse events).`,
 			}
 			return a.answerSeq(s.Input(cmd.Context(), wire.Input{Keys: rest}))
 		},
-		ValidArgsFunction: a.completeSession,
+		ValidArgsFunction: func(cmd *cobra.Command, words []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(words) > 0 {
+				return keys.Names(), cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.completeSession(cmd, words, word)
+		},
 	}
 }
 
