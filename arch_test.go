@@ -509,7 +509,7 @@ var allowed = map[string][]string{
 	"internal/testkit/modelstub/realcli":       {"internal/testkit/modelstub"},
 	"internal/testkit/need":                    {},
 	"internal/testkit/podmantest":              {"internal/testkit/dentest", "internal/testkit/need"},
-	"internal/testkit/providertest":            {"internal/base/fault", "internal/base/poll", "internal/place/provider"},
+	"internal/testkit/providertest":            {"internal/testkit/need", "internal/base/fault", "internal/base/poll", "internal/place/provider"},
 	"internal/testkit/providertest/helper":     {},
 	"internal/testkit/runnertest": {
 		"internal/base/fault",
@@ -729,4 +729,28 @@ func compilesAtStart(t *testing.T, dir string) {
 			t.Errorf("%s compiles a pattern before main (%s): wrap it in sync.OnceValue", file, bytes.TrimSpace(at))
 		}
 	}
+}
+
+// skipping finds a test that skips itself.
+var skipping = regexp.MustCompile(`\.(Skip|Skipf|SkipNow)\(`)
+
+// TestSkipsAreTold: tests skip themselves by testkit/need alone, which fails them
+// where what they lack must be there.
+func TestSkipsAreTold(t *testing.T) {
+	may := []string{
+		"internal/testkit/need/need.go",
+		"internal/testkit/modelstub/realcli/home.go", // for programs, too, that are no tests
+	}
+	walk(t, func(name string) {
+		if !strings.HasSuffix(name, ".go") || strings.HasPrefix(name, "bench/") || slices.Contains(may, name) {
+			return
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if skipping.Match(text) {
+			t.Errorf("%s skips a test by itself: use testkit/need", name)
+		}
+	})
 }

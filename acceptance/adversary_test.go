@@ -217,16 +217,14 @@ var editors = []program{
 
 // TestEditors is TestPrograms for them.
 func TestEditors(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts six programs")
-	}
+	need.Long(t, "starts six programs")
 	w := newWorld(t)
 	w.env = append(w.env, "LC_ALL=C.UTF-8", "fish_greeting=")
 	for _, p := range append(editors, pyrepl()...) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			if why := notYet[p.name]; why != "" {
-				t.Skip("den does not do this yet: " + why)
+				need.Apart(t, "den does not do this yet: %s", why)
 			}
 			need.Program(t, p.needs)
 			mine := *w

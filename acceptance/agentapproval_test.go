@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/agent/conversation"
 	"den/internal/keeper"
 	"den/internal/testkit/modelstub"
@@ -96,9 +98,7 @@ var asked = map[string]struct{ write, run bool }{
 // about is what `approval` says, and what was asked about has not happened. The
 // agent's own settings, which would allow everything, change nothing of it.
 func TestAgentApprovals(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, a := range stateAgents {
 		for _, word := range []string{"ask", "edits", "bypass"} {
 			t.Run(a.name+"/"+word, func(t *testing.T) { testApproval(t, a, word) })

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/agent/conversation"
 	"den/internal/keeper"
 	"den/internal/testkit/modelstub"
@@ -30,9 +32,7 @@ var replySources = map[string]struct {
 // message, with the tools and the tokens of its turn; a permission that opens
 // meanwhile is reported, and the same id gets the answer later.
 func TestAgentAnswersAsks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, a := range stateAgents {
 		t.Run(a.name, func(t *testing.T) {
 			stub := modelstub.Start(t)

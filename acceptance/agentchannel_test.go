@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/chat/irc"
 	"den/internal/testkit/modelstub"
 )
@@ -40,9 +42,7 @@ func skillAgentNamed(name string) skillAgent {
 // there, looks who is where it was asked, asks a person, and answers by what
 // that person said.
 func TestAgentSkillChannel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, c := range channelAgents {
 		t.Run(c.backend.name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/testkit/modelstub"
 	"den/internal/testkit/modelstub/realcli"
 )
@@ -76,9 +78,7 @@ var kernelAgents = []kernelAgent{
 // TestAgentKernel has real coding agents live through a tick: they log in, type
 // into a terminal, wait, close it and end, all by den's tools.
 func TestAgentKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, a := range kernelAgents {
 		t.Run(a.name, func(t *testing.T) {
 			stub := modelstub.Start(t)
@@ -126,9 +126,7 @@ func (a kernelAgent) world(t *testing.T, stub *modelstub.Server) (w *world, data
 // window they are told to finish, and at 90 % the tick ends, before the agent
 // shortens the conversation.
 func TestAgentKernelContext(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, a := range kernelAgents {
 		if a.window == 0 {
 			continue

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/testkit/modelstub"
 	"den/internal/testkit/podmantest"
 )
@@ -14,9 +16,7 @@ import (
 // TestAgentKernelInAContainer is TestAgentKernel with terminals in a container
 // of podman. The agents themselves are on this machine.
 func TestAgentKernelInAContainer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, a := range kernelAgents {
 		if a.name != "claude" && a.name != "codex" {
 			continue

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/testkit/modelstub"
 	"den/internal/testkit/modelstub/realcli"
 )
@@ -86,9 +88,7 @@ func runAgent(t *testing.T, h *realcli.Home, args ...string) {
 // TestAgentMCP gives real coding agents den's terminals by MCP, as docs/mcp.md
 // says, and has them run what asks a question, and answer it.
 func TestAgentMCP(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, a := range mcpAgents {
 		t.Run(a.name, func(t *testing.T) {
 			stub := modelstub.Start(t)

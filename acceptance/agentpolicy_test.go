@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/testkit/modelstub"
 	"den/internal/testkit/modelstub/realcli"
 )
@@ -74,9 +76,7 @@ func trustingCopilot(t *testing.T, stub *modelstub.Server) *realcli.Home {
 // when a person says so there. Each is in the audit log. All of it holds where the
 // agent bypasses its own questions, too.
 func TestAgentPolicy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, a := range policyAgents {
 		for _, approval := range []string{"ask", "bypass"} {
 			t.Run(a.name+"/"+approval, func(t *testing.T) { startPolicy(t, a, approval).obeysRules() })

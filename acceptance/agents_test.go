@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/testkit/modelstub"
 	"den/internal/testkit/modelstub/realcli"
 )
@@ -51,9 +53,7 @@ var realAgents = []realAgent{
 // ready, a nudge reaches the model, its answer is on the screen, and nothing of
 // them is left at the end. 'make test-agents' installs them.
 func TestRealAgents(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, a := range realAgents {
 		t.Run(a.name, func(t *testing.T) {
 			stub := modelstub.Start(t)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/place/sandbox"
 	"den/internal/testkit/modelstub"
 	"den/internal/testkit/modelstub/realcli"
@@ -14,9 +16,7 @@ import (
 // Real coding agents that ask nobody, in a sandbox: they work in their
 // directory, and a model that has them read a key gets none.
 func TestAgentSandboxes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, a := range stateAgents {
 		t.Run(a.name, func(t *testing.T) { testSandboxedAgent(t, a) })
 	}

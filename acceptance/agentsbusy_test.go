@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/agent"
 	"den/internal/agent/conversation"
 	"den/internal/testkit/modelstub"
@@ -15,9 +17,7 @@ import (
 // A nudge at a real agent whose model is still speaking is not lost, and one
 // after an error of the model comes through, too.
 func TestRealAgentsBusy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for name, home := range map[string]func(*testing.T, *modelstub.Server) *realcli.Home{
 		"claude": func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Claude(t, stub) },
 		"codex":  func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Codex(t, stub, "") },

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/testkit/modelstub"
 	"den/internal/testkit/modelstub/realcli"
 )
@@ -103,9 +105,7 @@ func (a skillAgent) reads(r *modelstub.Request, name string) modelstub.Reply {
 // does, and nothing else about den. The model behind them uses only verbs and
 // flags that the skill text names, and decides by what den answers.
 func TestAgentSkill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, a := range skillAgents {
 		t.Run(a.name, func(t *testing.T) {
 			t.Run("install", func(t *testing.T) {

@@ -352,9 +352,7 @@ func (f *fleet) made(agent, file string) bool {
 // Eight agents come into all six states, and every view says the same; what is
 // approved on the page is done.
 func TestAgentStatesAreSeen(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	f := newFleet(t)
 	f.do("up", "--wait", "-t", "3m")
 	f.watch(t)

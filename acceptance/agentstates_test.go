@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/sources"
 	"den/internal/base/fault"
@@ -119,9 +121,7 @@ type stateRun struct {
 
 func startStates(t *testing.T, a stateAgent) *stateRun {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	stub := modelstub.Start(t)
 	h := a.home(t, stub)
 	w := newWorld(t)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/agent"
 	"den/internal/agent/conversation/outbox"
 	"den/internal/agent/conversation/screen"
@@ -22,9 +24,7 @@ import (
 // The start of a real agent, step by step, with all that it asks before it
 // takes a word: the dialogs of claude come with the cursor on "No".
 func TestRealAgentsAsk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, c := range []struct {
 		name, preset string
 		home         func(*testing.T, *modelstub.Server) *realcli.Home

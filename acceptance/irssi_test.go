@@ -2,7 +2,6 @@ package acceptance
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,9 +15,7 @@ import (
 // channel, ten at once by ten right answers, and what is said in private is
 // answered in private. irssi runs in a session of den's.
 func TestPersonInIrssi(t *testing.T) {
-	if os.Getenv("DEN_TEST_IRC") != "1" {
-		t.Skip("for 'make test-irc'")
-	}
+	need.Target(t, "DEN_TEST_IRC", "make test-irc")
 	irssi := need.Program(t, "irssi")
 	w := newWorld(t)
 	dir := filepath.Join(t.TempDir(), "team")

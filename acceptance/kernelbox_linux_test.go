@@ -88,9 +88,7 @@ func (b *kernelBox) left() (containers, images int) {
 // What goes wrong is told, and 'den kernel remove' leaves nothing. make
 // test-podman runs it.
 func TestKernelInAContainer(t *testing.T) {
-	if os.Getenv("DEN_TEST_PODMAN") == "" {
-		t.Skip("make test-podman runs it")
-	}
+	need.Target(t, "DEN_TEST_PODMAN", "make test-podman")
 	b := newKernelBox(t)
 	b.do("kernel", "tick", "demo")
 	if c := b.container(); c != nil {
@@ -192,9 +190,7 @@ func TestKernelInAContainer(t *testing.T) {
 // it is, and its commits go to the remote that it had when it was registered.
 // make test-podman runs it.
 func TestKernelInAContainerOfOthers(t *testing.T) {
-	if os.Getenv("DEN_TEST_PODMAN") == "" {
-		t.Skip("make test-podman runs it")
-	}
+	need.Target(t, "DEN_TEST_PODMAN", "make test-podman")
 	need.Program(t, "git")
 	b := newKernelPodman(t)
 	dir := t.TempDir()

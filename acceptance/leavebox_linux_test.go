@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"den/internal/testkit/need"
 )
 
 // Where the agents of TestAgentsLeaveContainers may live.
@@ -26,9 +28,7 @@ start_command = ["sh", "-c", "cat"]
 // that becomes a terminal in a container, or the other way round, has one
 // container: its own. make test-podman runs it.
 func TestAgentsLeaveContainers(t *testing.T) {
-	if os.Getenv("DEN_TEST_PODMAN") == "" {
-		t.Skip("make test-podman runs it")
-	}
+	need.Target(t, "DEN_TEST_PODMAN", "make test-podman")
 	podman := startContainer(t)
 	podman.importImage(t, "localhost/den-test-mind:1")
 	socket := podman.serve(t)

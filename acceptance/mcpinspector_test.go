@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"den/internal/testkit/need"
 )
 
 // inspector is the command line of the MCP inspector, a client that others
@@ -25,7 +27,7 @@ type inspector struct {
 func TestMCPInspector(t *testing.T) {
 	program := os.Getenv("DEN_MCP_INSPECTOR")
 	if program == "" {
-		t.Skip("the MCP inspector is not installed: 'make test-mcp' installs and uses it")
+		need.Apart(t, "the MCP inspector is not installed: 'make test-mcp' installs and uses it")
 	}
 	t.Run("stdio", func(t *testing.T) {
 		t.Parallel()

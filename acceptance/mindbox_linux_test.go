@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/testkit/dentest"
 )
 
@@ -49,9 +51,7 @@ esac
 // When the harness is killed, nothing of the program is left; the container
 // stays. 'den down' leaves no container. make test-podman runs it.
 func TestMindInAContainer(t *testing.T) {
-	if os.Getenv("DEN_TEST_PODMAN") == "" {
-		t.Skip("make test-podman runs it")
-	}
+	need.Target(t, "DEN_TEST_PODMAN", "make test-podman")
 	podman := startContainer(t)
 	podman.importImage(t, "localhost/den-test-mind:1")
 	w := newWorld(t)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/chat/irc"
 	"den/internal/testkit/modelstub"
 	"den/internal/testkit/modelstub/realcli"
@@ -29,9 +31,7 @@ func TestMinds(t *testing.T) {
 // The same with the real programs, as npm has them. 'make test-agents' installs
 // them.
 func TestRealMinds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, b := range realBackends {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
@@ -321,9 +321,7 @@ func TestMindsSupervised(t *testing.T) {
 }
 
 func TestRealMindsSupervised(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts coding agents, which takes seconds each")
-	}
+	need.Long(t, "starts coding agents, which takes seconds each")
 	claude, codex := realBackends[0], realBackends[1]
 	t.Run("claude by codex", func(t *testing.T) {
 		t.Parallel()

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"den/internal/testkit/need"
 )
 
 // With the disk full the session goes on, says so, and records again when it can.
@@ -95,12 +97,10 @@ func (w *world) awaitRecording(name string) {
 // smallFileSystem mounts 4 MiB.
 func smallFileSystem(t *testing.T) string {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("mounting a small file system needs root: run the tests as root to see this one")
-	}
+	need.Root(t, "mounting a small file system")
 	mount := t.TempDir()
 	if err := syscall.Mount("tmpfs", mount, "tmpfs", 0, "size=4m"); err != nil {
-		t.Skipf("a small file system cannot be mounted here: %v", err)
+		need.Feature(t, "a small file system cannot be mounted here: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(mount, syscall.MNT_DETACH); err != nil {
@@ -128,9 +128,7 @@ func fill(t *testing.T, path string) {
 // Readers need no write access to a Home, and a session works for a user who
 // is not root.
 func TestReadOnlyHomeAndPlainUser(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("becoming another user needs root: run the tests as root to see this one")
-	}
+	need.Root(t, "becoming another user")
 	w := newWorld(t)
 	w.do("new", "dead", "sh", "-c", "echo remains; exit 2")
 	w.do("wait", "dead", "--exit")

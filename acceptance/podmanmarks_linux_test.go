@@ -15,9 +15,7 @@ import (
 // TestMarksInAContainer brings marks into the shell that 'podman exec -it'
 // starts. It takes long on a small machine: make test-podman.
 func TestMarksInAContainer(t *testing.T) {
-	if os.Getenv("DEN_TEST_PODMAN") == "" {
-		t.Skip("make test-podman runs it")
-	}
+	need.Target(t, "DEN_TEST_PODMAN", "make test-podman")
 	podman := startContainer(t)
 	argv := append(podman.argv, "exec", "-it", "box", "sh")
 	w := newWorld(t)

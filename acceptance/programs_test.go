@@ -46,9 +46,7 @@ type input struct {
 }
 
 func TestPrograms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts twenty programs")
-	}
+	need.Long(t, "starts twenty programs")
 	w := newWorld(t)
 	w.env = append(w.env, "LC_ALL=C.UTF-8", "PAGER=cat", "fish_greeting=")
 	for _, p := range programs {

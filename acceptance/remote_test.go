@@ -265,9 +265,9 @@ func mayBecome(t *testing.T, tool string) {
 	t.Helper()
 	need.Program(t, tool)
 	if tool == "su" && os.Getuid() != 0 {
-		t.Skip("su asks for a password: run the tests as root")
+		need.Feature(t, "su asks for a password: run the tests as root")
 	}
 	if out, err := exec.Command(tool, map[string][]string{"su": {"-c", "true"}, "sudo": {"-n", "true"}}[tool]...).CombinedOutput(); err != nil {
-		t.Skipf("%s asks for a password, or may not: %v: %s", tool, err, out)
+		need.Feature(t, "%s asks for a password, or may not: %v: %s", tool, err, out)
 	}
 }

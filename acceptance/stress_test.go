@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/screen/eventlog"
 	"den/internal/session/cell"
 	"den/internal/session/home"
@@ -27,9 +29,7 @@ import (
 // trace. DEN_STRESS is how many clients and sessions, DEN_STRESS_TIME how long.
 func TestCellStress(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes ten seconds")
-	}
+	need.Long(t, "takes ten seconds")
 	many, long := 8, 4*time.Second
 	if s := os.Getenv("DEN_STRESS"); s != "" {
 		n, err := strconv.Atoi(s)

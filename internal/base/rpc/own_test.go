@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 )
@@ -22,7 +24,7 @@ const heirEnv = "DEN_TEST_HEIR"
 func TestLeaveConnection(t *testing.T) {
 	path := os.Getenv(heirEnv)
 	if path == "" {
-		t.Skip("this is a helper of the test below")
+		need.Apart(t, "this is a helper of the test below")
 	}
 	conn, err := net.Dial("unix", path)
 	if err != nil {
@@ -44,7 +46,7 @@ func TestLeaveConnection(t *testing.T) {
 // one that nobody has waited for, whoever has the connection from it is nobody.
 func TestPeerThatEnded(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells")
+		need.Apart(t, "only Linux tells")
 	}
 	l, err := rpc.ListenOwn(filepath.Join(t.TempDir(), "s"))
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 )
 
@@ -63,7 +65,7 @@ func TestOwnUserIsLetIn(t *testing.T) {
 func TestConnectAs(t *testing.T) {
 	path := os.Getenv("DEN_PEER_SOCKET")
 	if path == "" {
-		t.Skip("this is a helper of the tests below")
+		need.Apart(t, "this is a helper of the tests below")
 	}
 	conn, err := net.Dial("unix", path)
 	if err != nil {
@@ -82,7 +84,7 @@ func TestConnectAs(t *testing.T) {
 func TestListenAs(t *testing.T) {
 	path := os.Getenv("DEN_PEER_LISTEN")
 	if path == "" {
-		t.Skip("this is a helper of the tests below")
+		need.Apart(t, "this is a helper of the tests below")
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -102,9 +104,7 @@ func TestListenAs(t *testing.T) {
 // as returns a helper test that runs as another user.
 func as(t *testing.T, uid uint32, dir, test string, env ...string) *exec.Cmd {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("becoming another user needs root: run the tests as root to see this one")
-	}
+	need.Root(t, "becoming another user")
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)

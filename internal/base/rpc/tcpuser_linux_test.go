@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 )
@@ -44,7 +46,7 @@ func TestLoopbackFamilies(t *testing.T) {
 // kernel shows such a connection as root's.
 func TestLoopbackOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can start a process of another user")
+		need.Feature(t, "only root can start a process of another user")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

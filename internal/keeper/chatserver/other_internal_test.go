@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/chat/irc"
 	"den/internal/place/workspace"
 )
@@ -28,7 +30,7 @@ func TestAttackChat(t *testing.T) {
 	var mode, address string
 	var count int
 	if _, err := fmt.Sscan(os.Getenv(attackEnv), &mode, &count, &address); err != nil {
-		t.Skip("this is a helper of the test below")
+		need.Apart(t, "this is a helper of the test below")
 	}
 	network := "tcp"
 	if strings.HasPrefix(address, "/") {
@@ -97,9 +99,7 @@ func otherUser(t *testing.T, binary, mode string, count int, address string) {
 // connection is closed, however, and by whom: not in private, and not in a
 // channel.
 func TestOtherUsersDoNotReachAgents(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("becoming another user needs root: run the tests as root to see this one")
-	}
+	need.Root(t, "becoming another user")
 	open, err := os.MkdirTemp("/tmp", "den-chat-") // where another user may run it
 	if err != nil {
 		t.Fatal(err)

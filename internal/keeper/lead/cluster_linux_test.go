@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/keeper"
 	"den/internal/process/pty"
 )
@@ -102,7 +104,7 @@ func deploy(t *testing.T, namespace string) *inCluster {
 	t.Helper()
 	config := os.Getenv("DEN_TEST_KUBECONFIG")
 	if config == "" {
-		t.Skip("needs a cluster: 'make test-kubernetes' makes one")
+		need.Apart(t, "needs a cluster: 'make test-kubernetes' makes one")
 	}
 	bin, err := binaries()
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"den/internal/testkit/need"
+
 	"den/internal/place/sandbox"
 
 	"golang.org/x/sys/unix"
@@ -423,7 +425,7 @@ func TestHostileProgramGetsNothing(t *testing.T) {
 		t.Run(network, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, w *world, namespaces bool) {
 				if network == sandbox.NetworkLoopback && !namespaces {
-					t.Skip("refused: see TestRefusals")
+					need.Apart(t, "refused: see TestRefusals")
 				}
 				w.policy.Network = network
 				attackWith(t, w, namespaces)

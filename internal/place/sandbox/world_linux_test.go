@@ -65,7 +65,7 @@ func newWorldIn(t *testing.T, base string, uid uint32, namespaces bool) *world {
 	t.Helper()
 	if os.Getuid() != 0 {
 		if uid == 0 {
-			t.Skip("the sandbox of root needs root: run the tests as root to see this one")
+			need.Feature(t, "the sandbox of root needs root: run the tests as root to see this one")
 		}
 		uid = uint32(os.Getuid())
 	}

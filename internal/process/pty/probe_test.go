@@ -110,7 +110,7 @@ func TestProbeIrb(t *testing.T) {
 // of another test: a line reader in Go, with its runtime's threads.
 func TestHelperReadsLines(t *testing.T) {
 	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err != nil || os.Getenv("PS1") != "PROMPT> " {
-		t.Skip("a part of TestProbePrograms")
+		need.Apart(t, "a part of TestProbePrograms")
 	}
 	fmt.Println("go")
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/process/pty"
 )
 
@@ -35,7 +37,7 @@ sys.stdin.readline()`)
 // Hosts do not run as root: the same programs must be seen by an ordinary user.
 func TestProbeUnprivileged(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("this user is ordinary enough")
+		need.Apart(t, "this user is ordinary enough")
 	}
 	const nobody = 65534
 	dir, err := os.MkdirTemp("", "den-pty-") // Not below t.TempDir, where others may not go.

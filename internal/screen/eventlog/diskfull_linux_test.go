@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 )
 
@@ -17,7 +19,7 @@ import (
 func TestDiskFull(t *testing.T) {
 	mnt := t.TempDir()
 	if err := syscall.Mount("tmpfs", mnt, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("cannot mount a tmpfs of 64 kB (needs root): %v; TestPauseAndResume and TestUnreliableDisk simulate it", err)
+		need.Feature(t, "cannot mount a tmpfs of 64 kB (needs root): %v; TestPauseAndResume and TestUnreliableDisk simulate it", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(mnt, syscall.MNT_DETACH) })
 	dir := filepath.Join(mnt, "log")

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/screen/vt"
 )
 
@@ -30,7 +32,7 @@ func TestXtermFixtures(t *testing.T) {
 			}
 			want, err := os.ReadFile(strings.TrimSuffix(file, ".in") + ".text")
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
 			term := vt.New(vt.Config{Cols: 80, Rows: 25})
 			term.Write(bytes.ReplaceAll(in, []byte("\n"), []byte("\r\n")))
@@ -39,7 +41,7 @@ func TestXtermFixtures(t *testing.T) {
 				if got == wanted {
 					t.Errorf("matches, though listed as different: %s", reason)
 				}
-				t.Skip(reason)
+				need.Apart(t, "%s", reason)
 			}
 			if got != wanted {
 				t.Errorf("got:\n%s\nwant:\n%s", got, wanted)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/screen/vt"
 )
 
@@ -30,7 +32,7 @@ func startXtermJS(t *testing.T) *xtermJS {
 	t.Helper()
 	dir := os.Getenv("DEN_XTERM_JS")
 	if dir == "" {
-		t.Skip("compares with xterm.js, which is not installed by the tests: make diff-xterm")
+		need.Apart(t, "compares with xterm.js, which is not installed by the tests: make diff-xterm")
 	}
 	cmd := exec.Command("node", "testdata/xtermjs/screen.js", dir)
 	cmd.Stderr = os.Stderr

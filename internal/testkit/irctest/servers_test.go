@@ -30,7 +30,7 @@ const realVar = "DEN_TEST_IRC"
 func requireReal(t *testing.T) {
 	t.Helper()
 	if os.Getenv(realVar) != "1" {
-		t.Skip("for 'make test-irc'")
+		need.Apart(t, "'make test-irc' runs it")
 	}
 }
 

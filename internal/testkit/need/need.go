@@ -40,3 +40,37 @@ func Program(t testing.TB, name string) string {
 	}
 	return path
 }
+
+// Root skips the test because it needs root for what it is told, and fails it if
+// DEN_TEST_REQUIRE is set.
+func Root(t testing.TB, what string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		Feature(t, "%s needs root: run the tests as root", what)
+	}
+}
+
+// Long skips the test under -short, as it takes a while.
+func Long(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		Apart(t, "%s", why)
+	}
+}
+
+// Target skips the test unless a target of the Makefile, which sets a variable,
+// runs it.
+func Target(t testing.TB, variable, target string) {
+	t.Helper()
+	if os.Getenv(variable) == "" {
+		Apart(t, "'%s' runs it", target)
+	}
+}
+
+// Apart skips the test because it is not meant to run here, whatever the machine
+// has: it is a part of another test, a target of its own runs it, or what is
+// tested has no such ability. It skips where DEN_TEST_REQUIRE is set, too.
+func Apart(t testing.TB, format string, args ...any) {
+	t.Helper()
+	t.Skipf(format, args...)
+}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 )
@@ -56,7 +58,7 @@ func unsupported(w *world) {
 func awaitReady(w *world) {
 	readier, ok := w.p.(provider.Readier)
 	if !ok {
-		w.Skip("the provider is no Readier: it does not know when programs wait")
+		need.Apart(w, "the provider is no Readier: it does not know when programs wait")
 	}
 	w.is("AwaitReady of a session that never was", readier.AwaitReady(w.Context(), "never-was"), fault.NotFound)
 	w.startConfig(w.p, "w", w.command("/bin/cat"))
@@ -78,7 +80,7 @@ func awaitReady(w *world) {
 func processes(w *world) {
 	lister, ok := w.p.(provider.ProcessLister)
 	if !ok {
-		w.Skip("the provider is no ProcessLister: its processes may be another machine's")
+		need.Apart(w, "the provider is no ProcessLister: its processes may be another machine's")
 	}
 	list := func(name string) []int {
 		w.Helper()
@@ -106,7 +108,7 @@ func processes(w *world) {
 func title(w *world) {
 	titler, ok := w.p.(provider.Titler)
 	if !ok {
-		w.Skip("the provider is no Titler: its sessions have no window title")
+		need.Apart(w, "the provider is no Titler: its sessions have no window title")
 	}
 	_, err := titler.Title(w.Context(), "never-was")
 	w.is("Title of a session that never was", err, fault.NotFound)

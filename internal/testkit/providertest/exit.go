@@ -3,6 +3,8 @@ package providertest
 import (
 	"syscall"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 )
@@ -27,7 +29,7 @@ func (w *world) postmortem() provider.Postmortem {
 	w.Helper()
 	pm, ok := w.p.(provider.Postmortem)
 	if !ok {
-		w.Skip("the provider is no Postmortem: it cannot tell how commands ended")
+		need.Apart(w, "the provider is no Postmortem: it cannot tell how commands ended")
 	}
 	return pm
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 	"den/internal/place/provider/native"
@@ -107,7 +109,7 @@ func TestFaulty(t *testing.T) {
 	name := os.Getenv(faultEnv)
 	f, ok := faults[name]
 	if !ok {
-		t.Skip("run by TestFindsFaults, with a fault to make")
+		need.Apart(t, "run by TestFindsFaults, with a fault to make")
 	}
 	open := func(t *testing.T, root, owner string) provider.Provider {
 		p, err := native.Open(native.Options{

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 )
@@ -20,7 +22,7 @@ func (w *world) typer() provider.Typer {
 	w.Helper()
 	typer, ok := w.p.(provider.Typer)
 	if !ok {
-		w.Skip("the provider is no Typer: it presses Enter behind every text")
+		need.Apart(w, "the provider is no Typer: it presses Enter behind every text")
 	}
 	return typer
 }
@@ -50,7 +52,7 @@ func (w *world) inputTeller() provider.InputTeller {
 	w.Helper()
 	teller, ok := w.p.(provider.InputTeller)
 	if !ok {
-		w.Skip("the provider is no InputTeller: it does not know what programs read")
+		need.Apart(w, "the provider is no InputTeller: it does not know what programs read")
 	}
 	return teller
 }
@@ -132,7 +134,7 @@ func sendAt(w *world) {
 	w.needs(SendKeys, Terminal)
 	looker, ok := w.p.(provider.Looker)
 	if !ok {
-		w.Skip("the provider is no Looker: it cannot tell whether a screen is still the one that was seen")
+		need.Apart(w, "the provider is no Looker: it cannot tell whether a screen is still the one that was seen")
 	}
 	_, _, err := looker.Look(w.Context(), "never-was", 10)
 	w.is("Look at a session that never was", err, fault.NotFound)

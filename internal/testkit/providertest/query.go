@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 )
@@ -107,7 +109,7 @@ func activity(w *world) {
 func changeStamp(w *world) {
 	p, ok := w.p.(provider.ChangeStamper)
 	if !ok {
-		w.Skip("the provider stamps no changes")
+		need.Apart(w, "the provider stamps no changes")
 	}
 	stamp := func() string {
 		w.Helper()
@@ -149,7 +151,7 @@ func (w *world) activity(name string) time.Time {
 // second one.
 func couldNotAsk(w *world) {
 	if w.h.Break == nil {
-		w.Skip("the harness has no Break: nothing can come between this provider and its sessions")
+		need.Apart(w, "the harness has no Break: nothing can come between this provider and its sessions")
 	}
 	w.start("w", "idle")
 	asked := w.p

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/place/provider"
 )
 
@@ -52,7 +54,7 @@ func (w *world) stager() provider.Stager {
 	w.Helper()
 	s, ok := w.p.(provider.Stager)
 	if !ok {
-		w.Skip("the provider is no Stager")
+		need.Apart(w, "the provider is no Stager")
 	}
 	return s
 }
@@ -61,7 +63,7 @@ func (w *world) execer() provider.Execer {
 	w.Helper()
 	e, ok := w.p.(provider.Execer)
 	if !ok {
-		w.Skip("the provider is no Execer")
+		need.Apart(w, "the provider is no Execer")
 	}
 	return e
 }
@@ -70,7 +72,7 @@ func (w *world) execer() provider.Execer {
 func prepare(w *world) {
 	p, ok := w.p.(provider.Preparer)
 	if !ok {
-		w.Skip("the provider is no Preparer: its place is always ready")
+		need.Apart(w, "the provider is no Preparer: its place is always ready")
 	}
 	c, ready := w.config("idle")
 	for range 2 {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/place/provider"
 )
 
@@ -55,7 +57,7 @@ func (w *world) changes(events <-chan provider.Event, ends int) map[string][]pro
 func watch(w *world) {
 	watcher, ok := w.p.(provider.Watcher)
 	if !ok {
-		w.Skip("the provider is no Watcher: sessions are asked about, it does not tell")
+		need.Apart(w, "the provider is no Watcher: sessions are asked about, it does not tell")
 	}
 	w.start("before", "exit", "0")
 	w.ends("before")
@@ -108,7 +110,7 @@ func watch(w *world) {
 func observe(w *world) {
 	observer, ok := w.p.(provider.Observer)
 	if !ok {
-		w.Skip("the provider is no Observer: each session is asked about")
+		need.Apart(w, "the provider is no Observer: each session is asked about")
 	}
 	all := func(prefix string) map[string]provider.Observation {
 		w.Helper()

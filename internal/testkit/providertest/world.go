@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 	"den/internal/base/poll"
 	"den/internal/place/provider"
@@ -70,7 +72,7 @@ func (w *world) needs(abilities ...string) {
 	w.Helper()
 	for _, a := range abilities {
 		if w.lacks(a) {
-			w.Skipf("the provider has no %s, and says so; nothing to try here", a)
+			need.Apart(w, "the provider has no %s, and says so; nothing to try here", a)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/claude"
 )
@@ -34,7 +36,7 @@ func startProcess(t *testing.T) *process {
 	t.Cleanup(p.end)
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/stat")
 	if err != nil {
-		t.Skip("this system has no /proc: the source cannot tell a stale file")
+		need.Feature(t, "this system has no /proc: the source cannot tell a stale file")
 	}
 	_, after, _ := strings.Cut(string(stat), ") ")
 	p.start = strings.Fields(after)[19]

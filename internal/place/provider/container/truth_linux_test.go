@@ -11,13 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 	"den/internal/place/provider/container"
 	"den/internal/testkit/podmantest"
 
-	"den/internal/testkit/providertest"
 	api "github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
+
+	"den/internal/testkit/providertest"
 )
 
 // containers lists those of a provider's Home, of all owners.
@@ -101,7 +104,7 @@ func TestEngineThatIsAway(t *testing.T) {
 	t.Parallel()
 	podmantest.Shared(t) // or a skip
 	if os.Getenv("DEN_TEST_ENGINE") != "" {
-		t.Skip("the engine is somebody else's, and not ours to end; unset DEN_TEST_ENGINE")
+		need.Apart(t, "the engine is somebody else's, and not ours to end; unset DEN_TEST_ENGINE")
 	}
 	e, err := podmantest.Start() // its own: it goes away
 	if err != nil {

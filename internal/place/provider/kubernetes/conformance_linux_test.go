@@ -58,7 +58,7 @@ func theCluster(t *testing.T) cluster {
 	t.Helper()
 	config := os.Getenv(clusterVariable)
 	if config == "" {
-		t.Skip("needs a cluster: 'make test-kubernetes' makes one")
+		need.Apart(t, "needs a cluster: 'make test-kubernetes' makes one")
 	}
 	need.Program(t, "busybox")
 	den, err := builtDen()

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 	"den/internal/screen/keys"
 	"den/internal/screen/vt"
@@ -90,7 +92,7 @@ func TestAmbiguousKeysAreRefused(t *testing.T) {
 	p := open(t, newSocket(t), "o")
 	file := typed(t, p, "w", "")
 	if mustRaw(t, p.socket, "display-message", "-p", "-t", "=o/w:", "#{pane_key_mode}") != "" {
-		t.Skip("this tmux tells its key mode; the test is for those before 3.5")
+		need.Apart(t, "this tmux tells its key mode; the test is for those before 3.5")
 	}
 	for _, chord := range []string{"S-Enter", "C-Enter", "C-1"} {
 		if err := p.SendKeys(t.Context(), "w", "a", chord); fault.KindOf(err) != fault.Unsupported {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"den/internal/testkit/need"
 )
 
 // flood prints a screenful twenty times a second, once a file is there: what
@@ -18,9 +20,7 @@ printf '\033[3%dmline %d.%d of a flood that does not end\033[m\n' $(((i+n)%7)) $
 // what is typed elsewhere, and draws thumbnails. DEN_FLOODS sets how many flood;
 // 'make floods' has fifty.
 func TestFloodStaysUsable(t *testing.T) {
-	if testing.Short() {
-		t.Skip("floods take a quarter of a minute: run without -short")
-	}
+	need.Long(t, "floods take a quarter of a minute: run without -short")
 	floods := 20
 	if n := os.Getenv("DEN_FLOODS"); n != "" {
 		var err error

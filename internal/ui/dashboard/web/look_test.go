@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"den/internal/testkit/need"
 )
 
 // chart is what terminals can show: all styles, lines that join, wide characters.
@@ -43,7 +45,7 @@ func fleetOf(w *world, dir string) {
 
 func TestLook(t *testing.T) {
 	if *shots == "" {
-		t.Skip("pictures for people: go test -run Look -shots DIR")
+		need.Apart(t, "pictures for people: go test -run Look -shots DIR")
 	}
 	dir := t.TempDir()
 	source, err := os.ReadFile("../model.go")
@@ -92,7 +94,7 @@ func TestLook(t *testing.T) {
 // TestLookAtRequests leaves pictures of what waits for a person.
 func TestLookAtRequests(t *testing.T) {
 	if *shots == "" {
-		t.Skip("pictures for people: go test -run Look -shots DIR")
+		need.Apart(t, "pictures for people: go test -run Look -shots DIR")
 	}
 	w := newTeam(t)
 	w.Do("new", "build", "--cols", "100", "--rows", "30", "bash")
@@ -135,7 +137,7 @@ func (p *tab) pictures(name string) {
 // TestLookAtActions leaves pictures of a conversation, and of what can be done.
 func TestLookAtActions(t *testing.T) {
 	if *shots == "" {
-		t.Skip("pictures for people: go test -run Look -shots DIR")
+		need.Apart(t, "pictures for people: go test -run Look -shots DIR")
 	}
 	w := newTeam(t)
 	for _, text := range []string{"run make -j4 test # the whole suite, please", "Why is that so?"} {

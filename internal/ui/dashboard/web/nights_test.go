@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/ticks/datarepo"
 	"den/internal/ticks/history"
 	"den/internal/ticks/plan"
@@ -168,7 +170,7 @@ func TestClickOnATick(t *testing.T) {
 // TestLookAtNights leaves pictures of the timelines and of a tick.
 func TestLookAtNights(t *testing.T) {
 	if *shots == "" {
-		t.Skip("pictures for people: go test -run Look -shots DIR")
+		need.Apart(t, "pictures for people: go test -run Look -shots DIR")
 	}
 	w := newWorld(t, "")
 	w.night("demo", 2)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/testkit/need"
+
 	"den/internal/base/fault"
 	"den/internal/place/provider/tmux/idle"
 	"den/internal/process/pty"
@@ -37,7 +39,7 @@ func TestReaderWaits(t *testing.T) {
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		waits, err := idle.Waits(os.Getpid(), tty, pid)
 		if fault.KindOf(err) == fault.Unsupported {
-			t.Skipf("this system does not tell: %v; run as root, or with kernel.yama.ptrace_scope=0", err)
+			need.Feature(t, "this system does not tell: %v; run as root, or with kernel.yama.ptrace_scope=0", err)
 		}
 		if err != nil {
 			t.Fatal(err)
