@@ -308,7 +308,8 @@ func (t *typed) pad(x int) bool {
 	if n > x {
 		return false
 	}
-	t.text = append(t.text, make([]byte, x-n)...)
+	t.text = slices.Grow(t.text, x-n)[:x]
+	clear(t.text[n:])
 	if n := len(t.runs); n > 0 && t.runs[n-1].style == 0 {
 		t.runs[n-1].end = x
 	} else {
