@@ -182,6 +182,18 @@ func (p *PTY) Echo() (echo, canonical bool, err error) {
 	return echo, canonical, err
 }
 
+// HideInput has a person's terminal show nothing of what is typed until restore
+// is called.
+func HideInput(fd int) (restore func() error, err error) {
+	before, err := getTermios(fd)
+	if err != nil {
+		return nil, err
+	}
+	hidden := *before
+	hidden.Lflag &^= unix.ECHO
+	return func() error { return setTermios(fd, before) }, setTermios(fd, &hidden)
+}
+
 // ForegroundGroup returns the terminal's foreground process group, or 0 if
 // there is none.
 func (p *PTY) ForegroundGroup() (pgid int, err error) {

@@ -59,14 +59,16 @@ func openSlave(master int, name string) (int, error) {
 
 func getTermios(fd int) (*unix.Termios, error) { return unix.IoctlGetTermios(fd, unix.TCGETS) }
 
+func setTermios(fd int, t *unix.Termios) error { return unix.IoctlSetTermios(fd, unix.TCSETS, t) }
+
 // setUTF8 makes the terminal's own line editing erase whole characters.
 func setUTF8(fd int) error {
-	t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	t, err := getTermios(fd)
 	if err != nil {
 		return err
 	}
 	t.Iflag |= unix.IUTF8
-	return unix.IoctlSetTermios(fd, unix.TCSETS, t)
+	return setTermios(fd, t)
 }
 
 // CloseOnExec marks every descriptor from 3 up, so that no inherited one

@@ -24,6 +24,8 @@ func identify(int) (slaveID, error) { return slaveID{}, nil }
 
 func getTermios(fd int) (*unix.Termios, error) { return unix.IoctlGetTermios(fd, unix.TIOCGETA) }
 
+func setTermios(fd int, t *unix.Termios) error { return unix.IoctlSetTermios(fd, unix.TIOCSETA, t) }
+
 // setUTF8 does nothing here: the flag has no portable name and the master may
 // refuse it until a program has the other side open.
 func setUTF8(int) error { return nil }

@@ -11,6 +11,7 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/keeper"
+	"den/internal/process/pty"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -268,13 +269,15 @@ func (a *app) password(ctx context.Context, name, file string) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r"), nil
 }
 
-// askPassword asks at the terminal. An interrupt gives it its echo back.
+// askPassword asks at the terminal, which shows nothing of what is typed from the
+// first prompt on: a password that was typed early is not seen either.
 func (a *app) askPassword(ctx context.Context, name string) (string, error) {
 	fd := int(a.stdin.Fd())
-	before, err := term.GetState(fd)
+	restore, err := pty.HideInput(fd)
 	if err != nil {
 		return "", fault.Errorf(fault.Internal, "read the password: %w", err)
 	}
+	defer restore() // Best effort: the terminal was there a moment ago.
 	var words [2]string
 	for i, prompt := range []string{"Password for " + name, "Once more"} {
 		fmt.Fprintf(a.stderr, "%s: ", prompt)
@@ -285,7 +288,6 @@ func (a *app) askPassword(ctx context.Context, name string) (string, error) {
 		})
 		fmt.Fprintln(a.stderr)
 		if err != nil {
-			_ = term.Restore(fd, before) // Best effort: there is another error to tell.
 			return "", err
 		}
 	}

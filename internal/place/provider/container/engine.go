@@ -205,19 +205,23 @@ func answers(ctx context.Context, path string) error {
 	return conn.Close()
 }
 
-// How long a removal may disturb a list.
+// How long, and how often at the least, removals may disturb a list: on a busy
+// machine a few answers take that long.
 const (
 	listPause = 20 * time.Millisecond
 	listLimit = 5 * time.Second
+	listTries = 50
 )
 
 // RetryWhileRemoving asks for a list until the engine can answer: podman refuses
 // the whole list while any container or image, also somebody else's, is being
 // removed.
 func RetryWhileRemoving(ctx context.Context, ask func() error) error {
-	for end := time.Now().Add(listLimit); ; {
+	end := time.Now().Add(listLimit)
+	for tries := 1; ; tries++ {
 		err := ask()
-		if err == nil || !removing(err) || time.Now().After(end) || wake.Pause(ctx, listPause) != nil {
+		over := tries >= listTries && time.Now().After(end)
+		if err == nil || !removing(err) || over || wake.Pause(ctx, listPause) != nil {
 			return err
 		}
 	}

@@ -128,10 +128,11 @@ func (p *Provider) built(ctx context.Context, c Spec, progress func(string)) (st
 const maxBuilds = 5
 
 // isDisturbed reports whether a build failed because somebody else's image went
-// away while podman looked among all images for layers to use again. What it
-// has built so far is used by the next one.
+// away while podman looked among all images for layers to use again, or built on
+// one. What it has built so far is used by the next one.
 func isDisturbed(err error) bool {
-	return strings.Contains(err.Error(), "checking if cached image exists") && removing(err)
+	looked := strings.Contains(err.Error(), "checking if cached image exists")
+	return (looked || strings.Contains(err.Error(), "committing container")) && removing(err)
 }
 
 func (p *Provider) build(ctx context.Context, bc buildContext, archive io.Reader, ref, network string, progress func(string)) error {
