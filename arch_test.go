@@ -595,7 +595,7 @@ func TestArrows(t *testing.T) {
 	for _, p := range listPackages(t, "./...") {
 		path, ours := strings.CutPrefix(p.ImportPath, "den/")
 		if !ours {
-			continue // the root: only this test
+			continue // the root: only tests
 		}
 		row, ok := allowed[path]
 		if !ok {

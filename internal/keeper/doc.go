@@ -3,6 +3,6 @@
 //
 // The folder is the wing of the keeper of a workspace: this API, what becomes of
 // the agents that are wanted (controller), the program (daemon), and the parts
-// that it is made of. Its packages import ticks and what is below. Begin with
+// that it is made of. Its packages may import ticks and what is below. Begin with
 // daemon's main.go, then site.go, plan.go and controller.Controller.
 package keeper

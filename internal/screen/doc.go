@@ -3,5 +3,5 @@
 //
 // The folder is the wing of what terminals show: the emulator (vt), keys, the log
 // of all that was shown (eventlog), its replay, and pictures of it (render). Its
-// packages import process and base. Begin with vt.Terminal.Write.
+// packages may import process and base. Begin with vt.Terminal.Write.
 package screen

@@ -2,6 +2,6 @@
 // provider and runner must pass, stand-ins for models, and what tests need of the
 // machine. It has no code of its own.
 //
-// Its packages may import every wing; no other may import them. Begin with
+// Its packages may import every wing; only tests and the project's own tools import them. Begin with
 // providertest.Run and need.Program.
 package testkit

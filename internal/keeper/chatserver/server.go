@@ -61,6 +61,7 @@ type Server struct {
 	serving  sync.WaitGroup
 }
 
+// New makes the server of a state directory. It starts nothing.
 func New(dir string, getenv func(string) string) *Server {
 	return &Server{dir: dir, getenv: getenv}
 }
@@ -78,7 +79,7 @@ func Needed(ws *workspace.Workspace) bool {
 	return false
 }
 
-// ensure makes sure that the workspace's channels have a place: the server that
+// Ensure makes sure that the workspace's channels have a place: the server that
 // its file names, or one of the keeper's own. If the file says something else
 // than before, the keeper's own is started anew, as it was if that fails.
 func (c *Server) Ensure(ws *workspace.Workspace) error {
@@ -114,7 +115,7 @@ func (c *Server) Now() (State, error) {
 	return State{Place: place, Settings: c.settings, Runs: c.stop != nil}, err
 }
 
-// goBack makes the channels be where they were before a workspace that was
+// GoBack makes the channels be where they were before a workspace that was
 // refused.
 func (c *Server) GoBack(to State) error {
 	c.mu.Lock()
@@ -222,7 +223,7 @@ func (c *Server) load() (Place, error) {
 	return p, nil
 }
 
-// where returns the place of the channels, also to a process that is not the
+// Where returns the place of the channels, also to a process that is not the
 // keeper.
 func (c *Server) Where() (Place, error) {
 	c.mu.Lock()
@@ -233,7 +234,7 @@ func (c *Server) Where() (Place, error) {
 	return c.load()
 }
 
-// close ends the server and waits for it.
+// Close ends the server and waits for it.
 func (c *Server) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -278,7 +279,7 @@ type guests struct {
 	person func(net.Conn) error // refuses connections of agents' processes
 }
 
-// admit tells the server which agents come back when they are away, what each is
+// Admit tells the server which agents come back when they are away, what each is
 // known by, and which nicks are for people alone. Nobody is let in before: a
 // person who is not known as one would not get what was said to them.
 func (c *Server) Admit(agents []string, owners []string, person func(net.Conn) error) {
@@ -320,7 +321,7 @@ func (c *Server) admitLocked() {
 // harness.
 func (c *Server) secretFile(nick string) string { return filepath.Join(c.dir, "agents", nick) }
 
-// secret returns that of an agent, and makes it for the first start.
+// Secret returns that of an agent, and makes it for the first start.
 func (c *Server) Secret(nick string) (string, error) {
 	file := c.secretFile(nick)
 	data, err := os.ReadFile(file)

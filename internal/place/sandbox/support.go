@@ -48,9 +48,9 @@ func (s Support) Enough(p Policy) error {
 	}
 	switch {
 	case s.Landlock == 0:
-		return refuse("use session_provider = \"container\", or sandbox = false", "this system has no Landlock (Linux 5.13 and later have, if it is enabled)")
+		return refuse("use runs_in = \"container\", or sandbox = false", "this system has no Landlock (Linux 5.13 and later have, if it is enabled)")
 	case !s.Hides() && s.Landlock < abiTruncate:
-		return refuse("use session_provider = \"container\", or sandbox = false", "the kernel's Landlock is of version %d and no mount namespace can be made (%s): files could be emptied", s.Landlock, s.Why)
+		return refuse("use runs_in = \"container\", or sandbox = false", "the kernel's Landlock is of version %d and no mount namespace can be made (%s): files could be emptied", s.Landlock, s.Why)
 	case p.Network == NetworkLoopback && !s.Hides():
 		return refuse("network = \"none\" and \"any\" need none", "a network with nothing but its own loopback needs a network namespace, which cannot be made here (%s)", s.Why)
 	}

@@ -45,7 +45,7 @@ const Asking = "asking"
 // By names what decided that a cell was done.
 type By string
 
-// The ways to know, the surest first.
+// The ways to know: from the program's output, the surest first, and others.
 const (
 	ByHook    By = "hook"
 	ByPrompt  By = "prompt"

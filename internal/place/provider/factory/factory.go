@@ -64,7 +64,7 @@ func Of(kind string) (Factory, error) {
 
 // Decode reads every provider's part of an agent and returns that of its own
 // provider. Parts for other providers are checked too: whoever changes
-// session_provider must not meet old mistakes.
+// runs_in must not meet old mistakes.
 func Decode(a *workspace.Agent) (options any, problems workspace.Problems) {
 	for _, f := range All {
 		own := f.Kind == a.SessionProvider
