@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"cmp"
+	"reflect"
+	"strings"
 	"time"
 
 	"den/internal/screen"
@@ -76,31 +79,44 @@ type Moment struct {
 // A WaitCondition is one that a wait may have. holds is nil where Moment.Screen
 // decides.
 type WaitCondition struct {
-	Field string // of Wait
+	Name  string // in flags, in JSON and, with a capital, of its field of Wait
+	Help  string // what holds then, for people
 	asked func(Wait) bool
 	holds func(Wait, Moment) bool
-	unmet string // how Unmet names it
+	unmet string // how Unmet names it, if not by its name
 	past  string // and once the program has ended, if not so
 }
 
 // WaitConditions lists them all, in the order in which they are checked and named.
 var WaitConditions = []WaitCondition{
-	{Field: "Exit", asked: func(w Wait) bool { return w.Exit }, holds: func(_ Wait, at Moment) bool { return at.Ended }, unmet: "exit"},
+	{Name: "exit", Help: "the program has ended", asked: func(w Wait) bool { return w.Exit }, holds: func(_ Wait, at Moment) bool { return at.Ended }},
 	{
-		Field: "After", asked: func(w Wait) bool { return w.After > 0 },
+		Name: "after", Help: "match only what was written after event `SEQ`, and no echo of input", asked: func(w Wait) bool { return w.After > 0 },
 		holds: func(w Wait, at Moment) bool { return w.Exit && at.Ended || at.Wrote(w.After) }, unmet: "output after the baseline",
 	},
-	{Field: "Text"}, {Field: "Regex"}, {Field: "Gone"}, {Field: "Changed"}, {Field: "Cursor"},
+	{Name: "text", Help: "the screen shows `S`"},
+	{Name: "regex", Help: "the screen matches the regular expression `R` (Go syntax)"},
+	{Name: "gone", Help: "the screen does not show `S`"},
+	{Name: "changed", Help: "the screen's hash is no longer `HASH`"},
+	{Name: "cursor", Help: "the cursor is at `R,C`, row and column from 0"},
 	{
-		Field: "Idle", asked: func(w Wait) bool { return w.Idle > 0 },
-		holds: func(w Wait, at Moment) bool { return !at.Ended && at.Idle(w.Idle) }, unmet: "idle", past: UnprovenIdle,
+		Name: "idle", Help: "no output and no input for this long", asked: func(w Wait) bool { return w.Idle > 0 },
+		holds: func(w Wait, at Moment) bool { return !at.Ended && at.Idle(w.Idle) }, past: UnprovenIdle,
 	},
 	{
-		Field: "Stable", asked: func(w Wait) bool { return w.Stable > 0 },
-		holds: func(w Wait, at Moment) bool { return !at.Ended && at.Stable(w.Stable) }, unmet: "stable", past: UnprovenStable,
+		Name: "stable", Help: "the visible text has not changed for this long", asked: func(w Wait) bool { return w.Stable > 0 },
+		holds: func(w Wait, at Moment) bool { return !at.Ended && at.Stable(w.Stable) }, past: UnprovenStable,
 	},
 	// While the program runs, the host asks the kernel once all others hold.
-	{Field: "Ready", asked: func(w Wait) bool { return w.Ready }, holds: func(_ Wait, at Moment) bool { return !at.Ended }, unmet: "ready"},
+	{
+		Name: "ready", Help: "the program waits for input (Linux: known from the kernel)", asked: func(w Wait) bool { return w.Ready },
+		holds: func(_ Wait, at Moment) bool { return !at.Ended },
+	},
+}
+
+// In returns a pointer to the condition's field of w.
+func (c WaitCondition) In(w *Wait) any {
+	return reflect.ValueOf(w).Elem().FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, c.Name) }).Addr().Interface()
 }
 
 // Unmet names the conditions that do not hold. The host asks for the present, and
@@ -115,7 +131,7 @@ func (w Wait) Unmet(at Moment) (unmet []string) {
 		case at.Ended && c.past != "":
 			unmet = append(unmet, c.past)
 		default:
-			unmet = append(unmet, c.unmet)
+			unmet = append(unmet, cmp.Or(c.unmet, c.Name))
 		}
 	}
 	return unmet

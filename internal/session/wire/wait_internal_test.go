@@ -3,6 +3,7 @@ package wire
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,27 +13,29 @@ import (
 // Every field of a wait is a condition or says how long to wait, and those that
 // the screen decides reach it.
 func TestWaitConditionsAreAll(t *testing.T) {
-	fields := []string{"Timeout"}
+	fields := []string{"timeout"}
 	var onScreen []string
 	for _, c := range WaitConditions {
-		fields = append(fields, c.Field)
+		if fields = append(fields, c.Name); c.Help == "" {
+			t.Errorf("%s has no words for help", c.Name)
+		}
 		if c.holds == nil {
-			onScreen = append(onScreen, c.Field)
+			onScreen = append(onScreen, c.Name)
 		}
 	}
 	var has []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Wait]()) {
-		has = append(has, f.Name)
+		has = append(has, strings.ToLower(f.Name))
 	}
 	slices.Sort(fields)
 	slices.Sort(has)
 	if !slices.Equal(fields, has) {
-		t.Errorf("WaitConditions and Timeout are %v, the fields of Wait %v", fields, has)
+		t.Errorf("WaitConditions and the timeout are %v, the fields of Wait %v", fields, has)
 	}
 	text := "x"
 	full := reflect.ValueOf(Wait{Text: &text, Regex: &text, Gone: &text, Changed: &text, Cursor: &screen.Point{}, After: 1}.Conditions())
-	for _, name := range append(onScreen, "After") {
-		if f := full.FieldByName(name); !f.IsValid() || f.IsZero() {
+	for _, name := range append(onScreen, "after") {
+		if f := full.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) }); !f.IsValid() || f.IsZero() {
 			t.Errorf("the screen is not asked for %s", name)
 		}
 	}

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"strings"
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/screen/keys"
 	"den/internal/session"
 	"den/internal/session/cell"
@@ -107,6 +109,21 @@ func (a *app) runBatch(ctx context.Context, s *session.Session, arg string, keep
 		return reported{failed}
 	}
 	return nil
+}
+
+// readSteps returns the steps of a batch: a word, a file, or stdin.
+func (a *app) readSteps(ctx context.Context, arg string) ([]byte, error) {
+	switch {
+	case arg == "" || arg == "-":
+		return a.readStdin(ctx, rpc.MaxRequest)
+	case isSteps(arg):
+		return []byte(arg), nil
+	}
+	raw, err := os.ReadFile(arg)
+	if err != nil {
+		return nil, fault.Errorf(fault.Usage, "read steps: %w", err)
+	}
+	return raw, nil
 }
 
 // batch runs steps in one session.
@@ -422,8 +439,8 @@ func (s *step) checkExtras() error {
 }
 
 // request turns the step into conditions with the batch's baseline.
-func (w *waitStep) request(after uint64) (wire.Wait, error) {
-	req := wire.Wait{
+func (w *waitStep) request(after uint64) (req wire.Wait, err error) {
+	req = wire.Wait{
 		Text: w.Text, Regex: w.Regex, Gone: w.Gone, Changed: w.Changed,
 		Stable: time.Duration(w.Stable), Idle: time.Duration(w.Idle), Ready: w.Ready, Exit: w.Exit,
 		After: after, Timeout: 30 * time.Second,
@@ -435,18 +452,12 @@ func (w *waitStep) request(after uint64) (wire.Wait, error) {
 		return req, errors.New("a wait needs a condition: text, regex, gone, cursor, changed, stable, idle, ready or exit")
 	}
 	if w.Regex != nil {
-		if _, err := regexp.Compile(*w.Regex); err != nil {
-			return req, err
-		}
+		_, err = regexp.Compile(*w.Regex)
 	}
-	if w.Cursor != nil {
-		p, err := parsePosition(*w.Cursor)
-		if err != nil {
-			return req, err
-		}
-		req.Cursor = &p
+	if err == nil && w.Cursor != nil {
+		req.Cursor, err = parsePosition(*w.Cursor)
 	}
-	return req, nil
+	return req, err
 }
 
 // isSteps reports whether a word contains steps rather than a file name.

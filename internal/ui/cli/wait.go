@@ -12,24 +12,17 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/rpc"
 	"den/internal/screen"
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-type waitOptions struct {
-	text, regex, gone, cursor, changed string
-	stable, idle, timeout              duration
-	ready, exit                        bool
-	after                              uint64
-}
-
 func (a *app) waitCmd() *cobra.Command {
-	o := waitOptions{timeout: duration(30 * time.Second)}
+	w := wire.Wait{Timeout: 30 * time.Second}
 	cmd := &cobra.Command{
 		Use:   "wait [SESSION] COND...",
 		Short: "Wait until the screen meets conditions",
@@ -43,74 +36,72 @@ where the terminal wrapped it.`,
 		Example: "  den wait work --text 'Build finished' -t 5m\n  den wait work --ready\n  den wait work --regex '\\$ $' --stable 300ms\n  den wait job --exit -t 1h",
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.text, "text", "", "the screen shows `S`")
-	f.StringVar(&o.regex, "regex", "", "the screen matches the regular expression `R` (Go syntax)")
-	f.StringVar(&o.gone, "gone", "", "the screen does not show `S`")
-	f.StringVar(&o.cursor, "cursor", "", "the cursor is at `R,C`, row and column from 0")
-	f.Var(&o.stable, "stable", "the visible text has not changed for this long")
-	f.Var(&o.idle, "idle", "no output and no input for this long")
-	f.BoolVar(&o.ready, "ready", false, "the program waits for input (Linux: known from the kernel)")
-	f.StringVar(&o.changed, "changed", "", "the screen's hash is no longer `HASH`")
-	f.BoolVar(&o.exit, "exit", false, "the program has ended")
-	f.Uint64Var(&o.after, "after", 0, "match only what was written after event `SEQ`, and no echo of input")
-	f.VarP(&o.timeout, "timeout", "t", "how long to wait; 0: no limit")
+	waitFlags(f, &w)
 	return a.onSession(cmd, 0, func(ctx context.Context, s *session.Session, _ []string) error {
-		w, err := o.request(cmd)
-		if err != nil {
+		if err := readWords(f, &w); err != nil {
 			return err
+		}
+		if w == (wire.Wait{Timeout: w.Timeout}) {
+			return fault.Hintf(fault.Errorf(fault.Usage, "wait needs a condition"), "for example --text 'done', --ready, --stable 500ms or --exit")
 		}
 		return a.runWait(ctx, s, w)
 	})
 }
 
-// request turns the flags that were given into conditions.
-func (o *waitOptions) request(cmd *cobra.Command) (wire.Wait, error) {
-	w := wire.Wait{
-		Stable: time.Duration(o.stable), Idle: time.Duration(o.idle), Ready: o.ready, Exit: o.exit,
-		After: o.after, Timeout: time.Duration(o.timeout),
+// waitFlags makes a flag of every condition.
+func waitFlags(f *pflag.FlagSet, w *wire.Wait) {
+	for _, c := range wire.WaitConditions {
+		switch p := c.In(w).(type) {
+		case *bool:
+			f.BoolVar(p, c.Name, false, c.Help)
+		case *uint64:
+			f.Uint64Var(p, c.Name, 0, c.Help)
+		case *time.Duration:
+			f.Var((*duration)(p), c.Name, c.Help)
+		default:
+			f.String(c.Name, "", c.Help) // for readWords
+		}
 	}
-	given := cmd.Flags().Changed
-	for _, s := range []struct {
-		flag string
-		from *string
-		to   **string
-	}{{"text", &o.text, &w.Text}, {"regex", &o.regex, &w.Regex}, {"gone", &o.gone, &w.Gone}, {"changed", &o.changed, &w.Changed}} {
-		if !given(s.flag) {
+	f.VarP((*duration)(&w.Timeout), "timeout", "t", "how long to wait; 0: no limit")
+}
+
+// readWords reads the conditions that are texts and places.
+func readWords(f *pflag.FlagSet, w *wire.Wait) error {
+	for _, c := range wire.WaitConditions {
+		given := f.Lookup(c.Name)
+		if !given.Changed {
 			continue
 		}
-		if *s.from == "" {
-			return w, fault.Errorf(fault.Usage, "--%s is empty", s.flag)
+		word := given.Value.String()
+		switch p := c.In(w).(type) {
+		case **string:
+			if word == "" {
+				return fault.Errorf(fault.Usage, "--%s is empty", c.Name)
+			}
+			*p = &word
+		case **screen.Point:
+			var err error
+			if *p, err = parsePosition(word); err != nil {
+				return err
+			}
 		}
-		*s.to = s.from
 	}
 	if w.Regex != nil {
 		if _, err := regexp.Compile(*w.Regex); err != nil {
-			return w, fault.Errorf(fault.Usage, "--regex: %w", err)
+			return fault.Errorf(fault.Usage, "--regex: %w", err)
 		}
 	}
-	if given("cursor") {
-		p, err := parsePosition(o.cursor)
-		if err != nil {
-			return w, err
-		}
-		w.Cursor = &p
-	}
-	none := w.Text == nil && w.Regex == nil && w.Gone == nil && w.Cursor == nil && w.Changed == nil &&
-		w.Stable == 0 && w.Idle == 0 && !w.Ready && !w.Exit && w.After == 0
-	if none {
-		return w, fault.Hintf(fault.Errorf(fault.Usage, "wait needs a condition"), "for example --text 'done', --ready, --stable 500ms or --exit")
-	}
-	return w, nil
+	return nil
 }
 
-func parsePosition(s string) (screen.Point, error) {
+func parsePosition(s string) (*screen.Point, error) {
 	r, c, _ := strings.Cut(s, ",")
 	row, err1 := strconv.Atoi(strings.TrimSpace(r))
 	col, err2 := strconv.Atoi(strings.TrimSpace(c))
 	if err1 != nil || err2 != nil || row < 0 || col < 0 {
-		return screen.Point{}, fault.Errorf(fault.Usage, "position '%s' is not ROW,COL", s)
+		return nil, fault.Errorf(fault.Usage, "position '%s' is not ROW,COL", s)
 	}
-	return screen.Point{Row: row, Col: col}, nil
+	return &screen.Point{Row: row, Col: col}, nil
 }
 
 func (a *app) runWait(ctx context.Context, s *session.Session, w wire.Wait) error {
@@ -230,19 +221,4 @@ func eventsBegin(ctx context.Context, s *session.Session, id string, all bool) (
 		return s.BeforeCell(id)
 	}
 	return s.LastSeq(ctx)
-}
-
-// readSteps returns the steps of a batch: a word, a file, or stdin.
-func (a *app) readSteps(ctx context.Context, arg string) ([]byte, error) {
-	switch {
-	case arg == "" || arg == "-":
-		return a.readStdin(ctx, rpc.MaxRequest)
-	case isSteps(arg):
-		return []byte(arg), nil
-	}
-	raw, err := os.ReadFile(arg)
-	if err != nil {
-		return nil, fault.Errorf(fault.Usage, "read steps: %w", err)
-	}
-	return raw, nil
 }

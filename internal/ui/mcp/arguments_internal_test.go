@@ -1,16 +1,20 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"den/internal/base/fault"
 	"den/internal/base/httpguard"
+	"den/internal/session/wire"
 )
 
 func TestDecode(t *testing.T) {
@@ -39,6 +43,35 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.raw, err, c.want)
 		case err != nil && fault.KindOf(err) != fault.Usage:
 			t.Errorf("%s: the kind is %s", c.raw, fault.KindOf(err))
+		}
+	}
+}
+
+// An agent can wait for every condition but those that spare it nothing: idle is
+// nearly stable, and changed and cursor need a snapshot first.
+func TestEveryConditionIsReached(t *testing.T) {
+	meant := []string{"changed", "cursor", "idle"}
+	schema := ""
+	for _, tool := range tools() {
+		if tool.Name == "wait" {
+			schema = tool.Schema
+		}
+	}
+	for _, c := range wire.WaitConditions {
+		if slices.Contains(meant, c.Name) {
+			continue
+		}
+		value := map[reflect.Kind]string{reflect.Bool: "true", reflect.Pointer: `"x"`}[reflect.TypeOf(c.In(&wire.Wait{})).Elem().Kind()]
+		a, err := decode[waitArguments](fmt.Appendf(nil, `{"%s":%s}`, c.Name, cmp.Or(value, "7")))
+		if err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+			continue
+		}
+		if w, err := a.conditions(); err != nil || w == nil || reflect.ValueOf(c.In(w)).Elem().IsZero() {
+			t.Errorf("%s asks for %+v, %v", c.Name, w, err)
+		}
+		if !strings.Contains(schema, `"`+c.Name+`":{`) {
+			t.Errorf("the schema has no %s", c.Name)
 		}
 	}
 }
