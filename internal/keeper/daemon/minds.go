@@ -28,7 +28,7 @@ func (d *site) mindDir(key string) string {
 // mindSocket is where the harness of an agent listens, "" for an agent that
 // has none.
 func (d *deps) mindSocket(ag *workspace.Agent, key string) (string, error) {
-	if !ag.IsMind() {
+	if !ag.ByProtocol() {
 		return "", nil
 	}
 	if boxes.Is(ag) {

@@ -263,7 +263,7 @@ func (f *draft) policed(ag *workspace.Agent, name, key string) (agent.Preparer, 
 	return judge.Preparer(judge.Hook{
 		Den: d.den, Agent: name, Socket: socket, Dir: d.hookDir(key), Rules: s.Rules, Protected: s.Protected, Getenv: d.getenvOf(ag),
 		Unasked: ag.Approval == workspace.ApprovalBypass,
-	}, ag.Provider), nil
+	}, ag.Preset), nil
 }
 
 // hookDir is where the files of an agent's hook are.
