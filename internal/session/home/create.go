@@ -29,7 +29,7 @@ type Spec struct {
 	Prompt      string
 	RecordInput string
 	LogLimit    int64
-	SyncAlways  bool // sync the log at every turn, not only when it must be
+	SyncAlways  bool // sync the log at every pass, not only when it must be
 
 	// Files are put into the session's directory before it is started, by name.
 	Files map[string][]byte

@@ -57,7 +57,7 @@ type Host struct {
 	guard     *guard        // likewise: it watches the replacement
 	upgrades  int           // how often that happened
 
-	syncAlways bool // the log is synced at every turn
+	syncAlways bool // the log is synced at every pass
 }
 
 // Scrollback is how many lines above the screen the emulator keeps.

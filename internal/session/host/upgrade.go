@@ -309,7 +309,7 @@ type cellsState struct {
 type activeState struct {
 	cellLife
 	cell.State
-	turnState
+	passState
 	Sink cell.SinkState       `json:"sink"`
 	Take *cell.CollectorState `json:"take,omitempty"`
 }
@@ -342,13 +342,13 @@ func (cs *cells) handover() (cellsState, error) {
 	if r == nil {
 		return s, nil
 	}
-	sink, err := r.turn.sink.State()
+	sink, err := r.pass.sink.State()
 	if err != nil {
 		return s, err
 	}
-	s.Active = &activeState{cellLife: r.life, State: r.state, turnState: r.turn.turnState, Sink: sink}
-	if r.turn.take != nil {
-		take := r.turn.take.State()
+	s.Active = &activeState{cellLife: r.life, State: r.state, passState: r.pass.passState, Sink: sink}
+	if r.pass.take != nil {
+		take := r.pass.take.State()
 		s.Active.Take = &take
 	}
 	return s, nil
@@ -374,11 +374,11 @@ func (cs *cells) restore(s cellsState) error {
 	if err != nil {
 		return err
 	}
-	turn := &cellTurn{turnState: a.turnState, sink: sink, moved: wake.New()}
+	pass := &cellPass{passState: a.passState, sink: sink, moved: wake.New()}
 	if a.Take != nil {
-		turn.take = cell.ResumeCollector(sink, *a.Take)
+		pass.take = cell.ResumeCollector(sink, *a.Take)
 	}
-	cs.active = &running{cells: cs, id: id, turn: turn, state: a.State, life: a.cellLife, journal: journal, changed: make(chan struct{}), released: wake.New()}
+	cs.active = &running{cells: cs, id: id, pass: pass, state: a.State, life: a.cellLife, journal: journal, changed: make(chan struct{}), released: wake.New()}
 	return nil
 }
 
@@ -393,10 +393,10 @@ func (cs *cells) resumeActive() error {
 		if err != nil {
 			return err
 		}
-		r.turn.hook = hook
+		r.pass.hook = hook
 	}
 	if r.life.Sent {
-		cs.h.core.cell = r.turn
+		cs.h.core.cell = r.pass
 	}
 	r.armPatience()
 	cs.work.Go(r.drive)

@@ -102,8 +102,8 @@ func TestWaitText(t *testing.T) {
 	})
 }
 
-// A text that stands for one turn only is seen all the same.
-func TestWaitSeesEveryTurn(t *testing.T) {
+// A text that stands for one pass only is seen all the same.
+func TestWaitSeesEveryPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTestHost(t)
 		out := begin(t, h, wire.Wait{Text: str("blink")})

@@ -11,8 +11,8 @@ import (
 	"den/internal/screen/vt"
 )
 
-// BenchmarkTurn is what one chunk of output costs: log, emulator, waiters.
-func BenchmarkTurn(b *testing.B) {
+// BenchmarkPass is what one chunk of output costs: log, emulator, waiters.
+func BenchmarkPass(b *testing.B) {
 	line := []byte("2026-11-15T00:12:45.123Z INFO worker node-17 request_id=8f2a91 GET /api/v1/users 200 took 12.4ms cache miss\r\n")
 	for _, size := range []int{4 << 10, 16 << 10, 64 << 10} {
 		for _, waiting := range []bool{false, true} {
