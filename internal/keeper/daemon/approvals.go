@@ -189,15 +189,15 @@ func (d *daemon) notOfAgents(ctx context.Context, pids []int) error {
 	return nil
 }
 
-// minds lists the agents that have a harness.
-func (d *daemon) minds() []member {
+// harnessed lists the agents that have a harness.
+func (d *daemon) harnessed() []member {
 	return slices.DeleteFunc(slices.Collect(maps.Values(d.plan.now().members)), func(m member) bool { return d.socketOf(m) == "" })
 }
 
 // sockets returns where the harnesses listen, by agent.
 func (d *daemon) sockets() map[string]string {
 	all := map[string]string{}
-	for _, m := range d.minds() {
+	for _, m := range d.harnessed() {
 		all[m.Name()] = d.socketOf(m)
 	}
 	return all

@@ -140,7 +140,7 @@ func TestExplainSaysWhoDecides(t *testing.T) {
 // decidesFor is what the keeper or the agent's harness asks.
 func decidesFor(t *testing.T, d *daemon, ag *workspace.Agent) func(permission.Request) (permission.Outcome, string) {
 	t.Helper()
-	dir := d.mindDir(ag.Name)
+	dir := d.harnessDir(ag.Name)
 	if !ag.ByProtocol() {
 		b, _, err := d.policies.Of(ag.Name, dir)
 		if err != nil {

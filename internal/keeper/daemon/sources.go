@@ -31,7 +31,7 @@ func (f *draft) source(ag *workspace.Agent, p provider.Provider, session, key st
 		Processes: func(ctx context.Context) ([]int, error) { return lister.Processes(ctx, session) },
 	}
 	if how, _ := ag.PolicyReach(); how == workspace.ByServer {
-		a.Judge = f.d.policies.OnServer(ag.Preset, key, f.d.mindDir(key))
+		a.Judge = f.d.policies.OnServer(ag.Preset, key, f.d.harnessDir(key))
 	}
 	if titler, ok := p.(provider.Titler); ok {
 		a.Title = func(ctx context.Context) (string, error) { return titler.Title(ctx, session) }
