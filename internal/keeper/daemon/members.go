@@ -15,7 +15,7 @@ import (
 	"den/internal/place/provider"
 	"den/internal/place/provider/factory"
 	"den/internal/place/workspace"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // member makes one agent of the workspace's entry; of a pool there are many,
@@ -115,7 +115,7 @@ func attach(o options, environ []string, name string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := supervise.UntilSignalled()
+	ctx, stop := tree.UntilSignalled()
 	defer stop()
 	looked := func() { _ = m.notes.Look(time.Now()) } // Best effort: it is only said.
 	looked()

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/wake"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
@@ -23,7 +23,7 @@ import (
 // it, except to write the log.
 type core struct {
 	clock func() time.Duration // monotonic, since the session's start
-	rest  *supervise.Activity  // when nothing happens, memory is returned
+	rest  *tree.Activity       // when nothing happens, memory is returned
 
 	mu sync.Mutex // guards the fields below
 	coreState

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
 )
@@ -22,7 +22,7 @@ func BenchmarkPass(b *testing.B) {
 				c := &core{
 					clock: clock, term: vt.New(vt.Config{Cols: 120, Rows: 40, Scrollback: Scrollback}),
 					waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{},
-					rest: supervise.NewActivity(), paused: make(chan struct{}, 1),
+					rest: tree.NewActivity(), paused: make(chan struct{}, 1),
 				}
 				log, err := eventlog.Create(b.TempDir(), eventlog.Options{
 					Header: eventlog.Header{Cols: 120, Rows: 40}, LimitBytes: 64 << 20, Clock: clock, Now: time.Now,

@@ -20,7 +20,7 @@ import (
 	"den/internal/base/statefile"
 	"den/internal/base/wake"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/screen/eventlog"
 	"den/internal/session/cell"
 	"den/internal/session/home"
@@ -148,7 +148,7 @@ func (h *Host) replaceBinary() error {
 		return err
 	}
 	signal.Stop(h.asked) // from here on, a signal ends this process, and the guard the session: it needs the state
-	defer supervise.CatchAgain(h.asked)
+	defer tree.CatchAgain(h.asked)
 	if len(h.asked) > 0 && !state.Asked {
 		return errors.New("a signal asked the host to end first")
 	}
@@ -242,7 +242,7 @@ func resume(version string, stateFD int) (*Host, error) {
 		unix.CloseOnExec(fd)
 	}
 	h := newHost(s.Home.Dir(s.ID), version)
-	h.asked = supervise.CatchSignals()
+	h.asked = tree.CatchSignals()
 	if s.Guard != 0 { // an older den has none
 		tellGuard(os.NewFile(uintptr(s.Guard), "guard"))
 	}
