@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 	"internal/ui": {},
 	"internal/ui/cli": {
 		"internal/base/atomicfile", "internal/base/brief", "internal/base/build", "internal/base/fault", "internal/base/ident", "internal/base/plainjson", "internal/base/poll", "internal/base/rpc",
-		"internal/process/git", "internal/process/pty", "internal/process/supervise",
+		"internal/process/git", "internal/process/pty", "internal/process/tree",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/render", "internal/screen/render/film", "internal/screen/render/redact",
 		"internal/screen/replay", "internal/screen/vt",
 		"internal/session", "internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/host", "internal/session/wire",
@@ -89,7 +89,7 @@ var allowed = map[string][]string{
 	},
 	"internal/ui/dashboard/web": {
 		"internal/base/brief", "internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/httpguard", "internal/base/journal", "internal/base/poll", "internal/base/rpc",
-		"internal/process/pty", "internal/process/supervise",
+		"internal/process/pty", "internal/process/tree",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/render", "internal/screen/render/film", "internal/screen/vt",
 		"internal/chat/irc/ircd/history",
 		"internal/session", "internal/session/home", "internal/session/wire",
@@ -142,7 +142,7 @@ var allowed = map[string][]string{
 	"internal/keeper/controller": {"internal/base/atomicfile", "internal/base/fault", "internal/base/journal", "internal/base/statefile", "internal/place/provider", "internal/keeper"},
 	"internal/keeper/daemon": {
 		"internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/poll", "internal/base/rpc",
-		"internal/process/pty", "internal/process/supervise",
+		"internal/process/pty", "internal/process/tree",
 		"internal/session", "internal/session/cell", "internal/session/home",
 		"internal/place/decisive", "internal/place/provider", "internal/place/provider/factory", "internal/place/sandbox", "internal/place/workspace", "internal/place/worktree",
 		"internal/agent", "internal/agent/budget", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/protocol",
@@ -159,7 +159,7 @@ var allowed = map[string][]string{
 	},
 	"internal/keeper/lead": {
 		"internal/base/atomicfile", "internal/base/fault",
-		"internal/process/supervise",
+		"internal/process/tree",
 		"internal/place/lease", "internal/place/provider/kubernetes",
 		"internal/keeper",
 	},
@@ -181,7 +181,7 @@ var allowed = map[string][]string{
 	"internal/ticks": {},
 	"internal/ticks/box": {
 		"internal/base/fault",
-		"internal/process/supervise",
+		"internal/process/tree",
 		"internal/session", "internal/session/home",
 		"internal/place/provider", "internal/place/provider/container", "internal/place/workspace",
 		"internal/agent/runner/remote", "internal/agent/runner/remote/holder",
@@ -226,7 +226,7 @@ var allowed = map[string][]string{
 	},
 	"internal/ticks/ticksmain": {
 		"internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/mcpserver", "internal/base/plainjson",
-		"internal/process/git", "internal/process/supervise",
+		"internal/process/git", "internal/process/tree",
 		"internal/session", "internal/session/home",
 		"internal/place/provider/container",
 		"internal/agent/runner/drivers", "internal/agent/runner/local",
@@ -275,7 +275,7 @@ var allowed = map[string][]string{
 	"internal/agent/conversation/watch": {"internal/base/fault", "internal/agent/conversation"},
 	"internal/agent/harness": {
 		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/journal", "internal/base/rpc", "internal/base/statefile",
-		"internal/process/pty", "internal/process/supervise",
+		"internal/process/pty", "internal/process/tree",
 		"internal/screen/vt",
 		"internal/place/decisive", "internal/place/sandbox",
 		"internal/agent/budget", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/harness/ipc", "internal/agent/harness/turns",
@@ -283,7 +283,7 @@ var allowed = map[string][]string{
 	},
 	"internal/agent/harness/harnessmain": {
 		"internal/base/build", "internal/base/environment", "internal/base/fault",
-		"internal/process/supervise",
+		"internal/process/tree",
 		"internal/session", "internal/session/home",
 		"internal/place/provider", "internal/place/provider/container", "internal/place/provider/kubernetes", "internal/place/workspace",
 		"internal/agent/harness", "internal/agent/harness/onirc", "internal/agent/runner", "internal/agent/runner/acp", "internal/agent/runner/acp/terminals",
@@ -335,14 +335,14 @@ var allowed = map[string][]string{
 		"internal/agent/runner/script",
 	},
 	"internal/agent/runner/jsonrpc": {"internal/agent/runner", "internal/agent/runner/stdio"},
-	"internal/agent/runner/local":   {"internal/base/fault", "internal/process/supervise", "internal/place/sandbox", "internal/agent/runner"},
+	"internal/agent/runner/local":   {"internal/base/fault", "internal/process/tree", "internal/place/sandbox", "internal/agent/runner"},
 	"internal/agent/runner/remote": {
 		"internal/base/fault",
-		"internal/process/supervise",
+		"internal/process/tree",
 		"internal/place/provider",
 		"internal/agent/runner", "internal/agent/runner/remote/holder",
 	},
-	"internal/agent/runner/remote/holder": {"internal/base/fault", "internal/process/pty", "internal/process/supervise"},
+	"internal/agent/runner/remote/holder": {"internal/base/fault", "internal/process/pty", "internal/process/tree"},
 	"internal/agent/runner/script":        {"internal/base/fault", "internal/agent/runner"},
 	"internal/agent/runner/stdio":         {"internal/agent/runner"},
 	"internal/agent/runner/turn":          {"internal/agent/permission", "internal/agent/runner"},
@@ -364,7 +364,7 @@ var allowed = map[string][]string{
 	"internal/place/lease":    {"internal/base/fault", "internal/base/wake"},
 	"internal/place/podhost": {
 		"internal/base/fault", "internal/base/rpc", "internal/base/wake",
-		"internal/process/pty", "internal/process/supervise",
+		"internal/process/pty", "internal/process/tree",
 		"internal/session", "internal/session/home",
 		"internal/place/provider", "internal/place/provider/local", "internal/place/provider/procname",
 	},
@@ -394,7 +394,7 @@ var allowed = map[string][]string{
 	"internal/place/provider/local": {"internal/base/fault", "internal/place/provider"},
 	"internal/place/provider/native": {
 		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc", "internal/base/statefile",
-		"internal/process/pty", "internal/process/supervise",
+		"internal/process/pty", "internal/process/tree",
 		"internal/session", "internal/session/home", "internal/session/wire",
 		"internal/place/provider", "internal/place/provider/children", "internal/place/provider/inherit", "internal/place/provider/inotify", "internal/place/provider/local",
 		"internal/place/provider/onpty", "internal/place/provider/procname",
@@ -403,19 +403,19 @@ var allowed = map[string][]string{
 	"internal/place/provider/procname": {},
 	"internal/place/provider/subprocess": {
 		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc",
-		"internal/process/supervise",
+		"internal/process/tree",
 		"internal/session/home",
 		"internal/place/provider", "internal/place/provider/children", "internal/place/provider/inherit", "internal/place/provider/inotify",
 		"internal/place/provider/local", "internal/place/provider/subprocess/shim",
 	},
 	"internal/place/provider/subprocess/shim": {
 		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc", "internal/base/statefile", "internal/base/wake",
-		"internal/process/pty", "internal/process/supervise",
+		"internal/process/pty", "internal/process/tree",
 		"internal/place/provider", "internal/place/provider/procname",
 	},
 	"internal/place/provider/tmux": {
 		"internal/base/fault", "internal/base/filelock", "internal/base/wake",
-		"internal/process/pty", "internal/process/supervise",
+		"internal/process/pty", "internal/process/tree",
 		"internal/screen/keys", "internal/screen/vt",
 		"internal/place/provider", "internal/place/provider/inherit", "internal/place/provider/local", "internal/place/provider/onpty", "internal/place/provider/procname",
 		"internal/place/provider/tmux/idle",
@@ -436,12 +436,12 @@ var allowed = map[string][]string{
 	"internal/session/cell":      {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/journal", "internal/base/statefile", "internal/process/pty", "internal/screen/vt"},
 	"internal/session/home": {
 		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc", "internal/base/statefile",
-		"internal/process/supervise",
+		"internal/process/tree",
 		"internal/session/attention",
 	},
 	"internal/session/host": {
 		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/poll", "internal/base/rpc", "internal/base/statefile", "internal/base/wake",
-		"internal/process/pty", "internal/process/supervise",
+		"internal/process/pty", "internal/process/tree",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/vt",
 		"internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/wire",
 	},
@@ -471,10 +471,10 @@ var allowed = map[string][]string{
 	"internal/screen/vt":            {},
 
 	// process
-	"internal/process":           {},
-	"internal/process/git":       {"internal/base/atomicfile", "internal/base/fault", "internal/process/supervise"},
-	"internal/process/pty":       {"internal/base/fault"},
-	"internal/process/supervise": {"internal/base/fault", "internal/base/filelock", "internal/base/wake", "internal/process/pty"},
+	"internal/process":      {},
+	"internal/process/git":  {"internal/base/atomicfile", "internal/base/fault", "internal/process/tree"},
+	"internal/process/pty":  {"internal/base/fault"},
+	"internal/process/tree": {"internal/base/fault", "internal/base/filelock", "internal/base/wake", "internal/process/pty"},
 
 	// base
 	"internal/base":             {},
@@ -546,7 +546,7 @@ var outside = map[string][]string{
 	"github.com/spf13/cobra":              {"internal/ui/cli"},
 	"github.com/spf13/pflag":              {"internal/ui/cli", "internal/ui/cli/agenttty"},
 	"github.com/landlock-lsm/go-landlock": {"internal/place/sandbox"},
-	"golang.org/x/sys":                    {"internal/place/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/ui/cli", "internal/ui/cli/k", "internal/place/provider/inotify", "internal/place/provider/subprocess", "internal/place/provider/subprocess/shim", "internal/place/provider/tmux/idle", "internal/agent/runner/local"},
+	"golang.org/x/sys":                    {"internal/place/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/tree", "internal/session/home", "internal/session/host", "internal/keeper", "internal/ui/cli", "internal/ui/cli/k", "internal/place/provider/inotify", "internal/place/provider/subprocess", "internal/place/provider/subprocess/shim", "internal/place/provider/tmux/idle", "internal/agent/runner/local"},
 	"golang.org/x/term":                   {"internal/ui/cli", "internal/ui/remote", "internal/testkit/providertest/helper"},
 	"github.com/go-text/typesetting":      {"internal/screen/render"},
 	"github.com/klauspost/compress":       {"internal/screen/render"},

@@ -159,7 +159,7 @@ func TestWhatAWorkspaceReadsIsDecisive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := harness.Load(state.Mind("coder"))
+			c, err := harness.Load(state.Harness("coder"))
 			if err != nil {
 				t.Fatal(err)
 			}

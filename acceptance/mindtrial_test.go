@@ -16,7 +16,7 @@ import (
 	"den/internal/chat/irc"
 	"den/internal/keeper"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/testkit/modelstub"
 )
 
@@ -191,7 +191,7 @@ func (m *mindTrial) program() int {
 	m.t.Helper()
 	harness := m.harness()
 	for _, pid := range pty.Descendants(harness) {
-		if parentOf(pid) == harness && pty.HasEnv(pid, supervise.RunnerMark) {
+		if parentOf(pid) == harness && pty.HasEnv(pid, tree.RunnerMark) {
 			return pid
 		}
 	}

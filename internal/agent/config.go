@@ -53,16 +53,16 @@ func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig,
 	c := SessionConfig{
 		Command: a.Argv(), WorkDir: a.Dir, Env: a.Env, Index: a.Index,
 		PromptMode: a.PromptMode, PromptFlag: a.PromptFlag, Prime: a.Prime,
-		Vendor: a.Provider, Hints: a.Hints, Nudge: a.Nudge, DrainNudge: a.DrainNudge, StartupTimeout: a.StartupTimeout,
+		Vendor: a.Preset, Hints: a.Hints, Nudge: a.Nudge, DrainNudge: a.DrainNudge, StartupTimeout: a.StartupTimeout,
 		Sandboxed: a.Sandbox.Enabled,
 	}
 	extra := map[string]string{}
-	if table := a.Tables.Of(a.SessionProvider); !table.IsEmpty() {
+	if table := a.Tables.Of(a.RunsIn); !table.IsEmpty() {
 		data, err := json.Marshal(table)
 		if err != nil {
 			return c, fmt.Errorf("agent '%s': %w", a.Name, err)
 		}
-		extra[a.SessionProvider] = string(data)
+		extra[a.RunsIn] = string(data)
 	}
 	if a.Worktree { // to work in a tree of its own is to be another agent
 		extra["worktree"] = "true"
@@ -78,7 +78,7 @@ func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig,
 	if len(extra) > 0 {
 		c.FingerprintExtra = extra
 	}
-	if a.PromptTemplate == "" || a.PromptMode == "none" && !a.IsMind() {
+	if a.PromptTemplate == "" || a.PromptMode == "none" && !a.ByProtocol() {
 		return c, nil // a harness needs no way to hand over a prompt on a command line
 	}
 	text, err := os.ReadFile(a.PromptTemplate)

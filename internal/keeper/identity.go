@@ -276,7 +276,7 @@ func (s StateDir) discardState() error {
 // stateFiles lists what a keeper would use.
 func (s StateDir) stateFiles() []string {
 	return []string{
-		s.State(), s.Events(), s.Events() + ".1", s.Nudges(), s.Sources(), s.Minds(), s.Chat(), s.Decisive(), s.OldSessions(), s.record(),
+		s.State(), s.Events(), s.Events() + ".1", s.Nudges(), s.Sources(), s.Harnesses(), s.Chat(), s.Decisive(), s.OldSessions(), s.record(),
 		filepath.Join(s.Path, identityFile),
 	}
 }

@@ -179,7 +179,7 @@ func TestPlantedStateIsNotUsed(t *testing.T) {
 	} {
 		s := m.workspace("w/" + name + ".toml")
 		used := []string{
-			filepath.Join(s.Nudges(), "agent", "1.json"), filepath.Join(s.Mind("agent"), "permission", "rules.json"), filepath.Join(s.Chat(), "accounts.json"), s.Decisive(), s.State(),
+			filepath.Join(s.Nudges(), "agent", "1.json"), filepath.Join(s.Harness("agent"), "permission", "rules.json"), filepath.Join(s.Chat(), "accounts.json"), s.Decisive(), s.State(),
 		}
 		files := map[string]string{
 			filepath.Join(planted, "workspaces", "w0123456789abcdef", "workspace.json"): `{"v":1,"id":"w0123456789abcdef","home":"` + planted + `","state_dir":"/none"}`,

@@ -153,9 +153,9 @@ type AgentStatus struct {
 	StateFrom     string `json:"state_from,omitempty"`
 	StateFallback string `json:"state_fallback,omitempty"`
 
-	// Mind is where its harness keeps its files, for StateDir.Mind; empty where
+	// Harness is where its harness keeps its files, for StateDir.Harness; empty where
 	// it has no harness.
-	Mind string `json:"mind,omitempty"`
+	Harness string `json:"mind,omitempty"`
 
 	// Attention says whether the agent needs a person; its State is empty if
 	// the keeper is of an earlier version.

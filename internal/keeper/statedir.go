@@ -78,11 +78,13 @@ func (s StateDir) Nudges() string { return filepath.Join(s.Path, "nudges") }
 // holds secrets.
 func (s StateDir) Sources() string { return filepath.Join(s.Path, "sources") }
 
-// Minds is the directory of what agents' harnesses keep.
-func (s StateDir) Minds() string { return filepath.Join(s.Path, "minds") }
+// Harnesses is the directory of what agents' harnesses keep.
+func (s StateDir) Harnesses() string { return filepath.Join(s.Path, "minds") }
 
-// Mind is the directory of one, by the key of its agent.
-func (s StateDir) Mind(key string) string { return filepath.Join(s.Minds(), url.PathEscape(key)) }
+// Harness is the directory of one, by the key of its agent.
+func (s StateDir) Harness(key string) string {
+	return filepath.Join(s.Harnesses(), url.PathEscape(key))
+}
 
 // Chat is the directory of the keeper's own server for channels.
 func (s StateDir) Chat() string { return filepath.Join(s.Path, "chat") }

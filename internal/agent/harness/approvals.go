@@ -17,7 +17,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/place/decisive"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // The options of what waits for a decision. A question of the agent can also
@@ -254,7 +254,7 @@ func (h *Harness) notByAgent(c *ipc.Client) error {
 	if err != nil {
 		return fault.Errorf(fault.Denied, "decide for %s: who asks is not known: %w", h.config.Nick, err)
 	}
-	if slices.Contains(pty.Descendants(os.Getpid()), pid) || pty.HasEnv(pid, supervise.RunnerMark) || h.config.Box != nil && !isOutside(pid) {
+	if slices.Contains(pty.Descendants(os.Getpid()), pid) || pty.HasEnv(pid, tree.RunnerMark) || h.config.Box != nil && !isOutside(pid) {
 		return errOwnDecision
 	}
 	return nil

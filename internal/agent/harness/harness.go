@@ -23,7 +23,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/rpc"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // Options makes a Harness.
@@ -69,7 +69,7 @@ type Harness struct {
 	work    *workload // nil where nobody is told of its end
 	turnLog *turns.Log
 	server  *ipc.Server
-	active  *supervise.Activity
+	active  *tree.Activity
 
 	end        context.CancelFunc
 	background sync.WaitGroup // messages that nobody waits for
@@ -105,7 +105,7 @@ func Run(ctx context.Context, o Options) error {
 	defer end()
 	h := &Harness{
 		config: o.Config, stateDir: o.StateDir, options: o, screen: o.Screen, clock: o.Clock, end: end, started: o.Clock(),
-		joined: make(chan struct{}), delivered: make(chan struct{}, 1), active: supervise.NewActivity(), turns: map[string][]chan runner.Outcome{}, askedIn: map[string]string{},
+		joined: make(chan struct{}), delivered: make(chan struct{}, 1), active: tree.NewActivity(), turns: map[string][]chan runner.Outcome{}, askedIn: map[string]string{},
 		rooms: newGathering(), owner: newOwnerQuestions(),
 	}
 	return h.run(ctx)

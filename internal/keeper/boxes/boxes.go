@@ -28,7 +28,7 @@ var dens = map[string]string{container.Kind: container.Den, kubernetes.Kind: kub
 // Is reports whether an agent's harness runs on this machine and its own
 // processes in a container or in a pod.
 func Is(ag *workspace.Agent) bool {
-	return ag.IsMind() && dens[ag.SessionProvider] != ""
+	return ag.ByProtocol() && dens[ag.RunsIn] != ""
 }
 
 // engineVariables are those by which a container engine or a cluster is found, and
@@ -44,9 +44,9 @@ func Of(at factory.Site, ws *workspace.Workspace, ag *workspace.Agent, session s
 		Session: session, Owner: at.Owner, Home: at.Home.Path,
 		Env: append(slices.Concat(slices.Sorted(maps.Keys(ag.Env.Values)), slices.Sorted(maps.Keys(ag.Env.Secrets))), "DEN_AGENT", "DEN_WORKSPACE_NAME", "DEN_POOL_INDEX"),
 	}
-	table := ws.Session.Tables.Of(ag.SessionProvider)
+	table := ws.Session.Tables.Of(ag.RunsIn)
 	var problems workspace.Problems
-	if ag.SessionProvider == kubernetes.Kind {
+	if ag.RunsIn == kubernetes.Kind {
 		var c kubernetes.Cluster
 		c, problems = kubernetes.DecodeCluster(table)
 		b.Kind, b.Socket = kubernetes.Kind, kubernetes.HarnessSocket
@@ -59,7 +59,7 @@ func Of(at factory.Site, ws *workspace.Workspace, ag *workspace.Agent, session s
 	if len(problems) > 0 {
 		return nil, problems.In(ws.Path)
 	}
-	for _, name := range engineVariables[ag.SessionProvider] {
+	for _, name := range engineVariables[ag.RunsIn] {
 		if value := at.Getenv(name); value != "" {
 			if b.EngineEnv == nil {
 				b.EngineEnv = map[string]string{}

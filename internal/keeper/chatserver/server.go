@@ -72,7 +72,7 @@ func (c *Server) accountsFile() string { return filepath.Join(c.dir, "accounts.j
 // Needed reports whether an agent of the workspace is in channels.
 func Needed(ws *workspace.Workspace) bool {
 	for i := range ws.Agents {
-		if ws.Agents[i].IsMind() && len(ws.Agents[i].Channel.Channels) > 0 {
+		if ws.Agents[i].ByProtocol() && len(ws.Agents[i].Channel.Channels) > 0 {
 			return true
 		}
 	}

@@ -63,7 +63,7 @@ type Controller struct {
 	plan    map[string]Member  // by key
 	workers map[string]*worker // by key
 	ending  bool               // the workspace goes down: whatever the plan becomes, nobody is wanted
-	turns   turns
+	slots   slots
 	begin   func(*worker)
 }
 
@@ -71,7 +71,7 @@ type Controller struct {
 func Open(o Options) (*Controller, error) {
 	c := &Controller{
 		clock: o.Clock, jitter: o.Jitter, glance: o.Glance, starting: make(chan struct{}, maxStarting),
-		plan: map[string]Member{}, workers: map[string]*worker{}, turns: newTurns(),
+		plan: map[string]Member{}, workers: map[string]*worker{}, slots: newSlots(),
 	}
 	if c.clock == nil {
 		c.clock = time.Now

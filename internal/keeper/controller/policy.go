@@ -90,40 +90,40 @@ func double(d time.Duration, times int, limit time.Duration) time.Duration {
 // jitter is the real source; tests hand in another.
 func jitter() float64 { return rand.Float64() }
 
-// turns bounds how many agents are replaced at the same time because their
-// configuration changed. An agent has its turn until it runs as it should, so a
+// slots bounds how many agents are replaced at the same time because their
+// configuration changed. An agent has its slot until it runs as it should, so a
 // change with which agents do not come up stops at the first of them.
-type turns struct {
+type slots struct {
 	taken  map[string]bool // keys
 	queued map[string]bool
 }
 
-func newTurns() turns { return turns{taken: map[string]bool{}, queued: map[string]bool{}} }
+func newSlots() slots { return slots{taken: map[string]bool{}, queued: map[string]bool{}} }
 
-// mayReplace reports whether it is the agent's turn, and keeps the turn until
-// endTurn. Whoever it is not the turn of is woken when there is another one.
+// mayReplace reports whether there is a slot for the agent, and keeps it until
+// freeSlot. Whoever finds none is woken when one is free.
 func (c *Controller) mayReplace(key string, limit int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if limit > 0 && !c.turns.taken[key] && len(c.turns.taken) >= limit {
-		c.turns.queued[key] = true
+	if limit > 0 && !c.slots.taken[key] && len(c.slots.taken) >= limit {
+		c.slots.queued[key] = true
 		return false
 	}
-	c.turns.taken[key] = true
-	delete(c.turns.queued, key)
+	c.slots.taken[key] = true
+	delete(c.slots.queued, key)
 	return true
 }
 
-// endTurn lets others be replaced, if the agent had a turn or waited for one.
-func (c *Controller) endTurn(key string) {
+// freeSlot lets others be replaced, if the agent had a slot or waited for one.
+func (c *Controller) freeSlot(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.turns.queued, key)
-	if !c.turns.taken[key] {
+	delete(c.slots.queued, key)
+	if !c.slots.taken[key] {
 		return
 	}
-	delete(c.turns.taken, key)
-	for waits := range c.turns.queued {
+	delete(c.slots.taken, key)
+	for waits := range c.slots.queued {
 		if w := c.workers[waits]; w != nil {
 			w.touch()
 		}
@@ -141,7 +141,7 @@ func (w *worker) queuesFor(s observed) bool {
 	case run && drifts && s.held == "":
 		return !w.c.mayReplace(w.key, limit)
 	case !run, drifts, s.known && s.running && !s.partial && up:
-		w.c.endTurn(w.key)
+		w.c.freeSlot(w.key)
 	}
 	return false
 }

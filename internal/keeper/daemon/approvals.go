@@ -20,7 +20,7 @@ import (
 	"den/internal/keeper/judge"
 	"den/internal/place/provider"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // harnessLimit bounds a question to one harness.
@@ -166,7 +166,7 @@ func (d *daemon) notByAgent(ctx context.Context, call *rpc.Call, callsFor []int)
 
 // notOfAgents refuses processes of agents.
 func (d *daemon) notOfAgents(ctx context.Context, pids []int) error {
-	if slices.ContainsFunc(pids, func(pid int) bool { return pty.HasEnv(pid, supervise.RunnerMark) || pty.HasEnv(pid, agent.NameEnv) }) {
+	if slices.ContainsFunc(pids, func(pid int) bool { return pty.HasEnv(pid, tree.RunnerMark) || pty.HasEnv(pid, agent.NameEnv) }) {
 		return fault.Errorf(fault.Denied, "an agent does not decide what agents may do")
 	}
 	for _, m := range d.plan.now().members {
@@ -189,15 +189,15 @@ func (d *daemon) notOfAgents(ctx context.Context, pids []int) error {
 	return nil
 }
 
-// minds lists the agents that have a harness.
-func (d *daemon) minds() []member {
+// harnessed lists the agents that have a harness.
+func (d *daemon) harnessed() []member {
 	return slices.DeleteFunc(slices.Collect(maps.Values(d.plan.now().members)), func(m member) bool { return d.socketOf(m) == "" })
 }
 
 // sockets returns where the harnesses listen, by agent.
 func (d *daemon) sockets() map[string]string {
 	all := map[string]string{}
-	for _, m := range d.minds() {
+	for _, m := range d.harnessed() {
 		all[m.Name()] = d.socketOf(m)
 	}
 	return all

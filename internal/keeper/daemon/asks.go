@@ -101,13 +101,13 @@ func (d *daemon) ask(ctx context.Context, m member, req keeper.Agent) (any, erro
 
 // harnessOf is what drives an agent by its protocol, nil for one on a screen.
 func (d *deps) harnessOf(ag *workspace.Agent, name, key string, running func(context.Context) (bool, error)) (*protocol.Harness, error) {
-	socket, err := d.mindSocket(ag, key)
+	socket, err := d.harnessSocket(ag, key)
 	if err != nil || socket == "" {
 		return nil, err
 	}
 	return &protocol.Harness{
 		Socket: socket,
-		Nudges: func() ([]outbox.Message, error) { return harness.Nudges(d.mindDir(key)) },
+		Nudges: func() ([]outbox.Message, error) { return harness.Nudges(d.harnessDir(key)) },
 		Awaited: func(ctx context.Context) (string, bool) {
 			s := d.statusOf(name)
 			runs, err := running(ctx)
@@ -133,7 +133,7 @@ func (d *daemon) socketOf(m member) string {
 	if err != nil {
 		return ""
 	}
-	socket, err := d.mindSocket(ag, m.key)
+	socket, err := d.harnessSocket(ag, m.key)
 	if err != nil {
 		return ""
 	}

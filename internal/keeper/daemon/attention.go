@@ -60,12 +60,12 @@ func (d *daemon) attention(ctx context.Context, file string) keeper.Attention {
 	for _, status := range ps.Agents {
 		a := waiting.Agent{Status: status}
 		if m, err := d.find(status.Name); err == nil {
-			a.State, a.Mind = m.LastState(), d.socketOf(m) != ""
+			a.State, a.Harnessed = m.LastState(), d.socketOf(m) != ""
 		}
 		if report, ok := reports[status.Name]; ok {
 			a.Harness = &report
 			all.Recent = append(all.Recent, report.Approvals.Recent...)
-		} else if !a.Mind {
+		} else if !a.Harnessed {
 			a.Cell = d.askingCell(status)
 		}
 		agents = append(agents, a)
@@ -119,7 +119,7 @@ func (d *daemon) tellReceivers(ctx context.Context) {
 		if hooks.URL != "" {
 			telling.Go(func() {
 				receiver.Tell(run, receiver.Options{
-					Dir: filepath.Join(d.state.Path, "webhooks"), URL: hooks.URL, Secret: d.getenv(hooks.SecretEnv), Events: hooks.Events, Mind: d.hasMind,
+					Dir: filepath.Join(d.state.Path, "webhooks"), URL: hooks.URL, Secret: d.getenv(hooks.SecretEnv), Events: hooks.Events, HasHarness: d.hasHarness,
 					Follow: func(ctx context.Context, send func(keeper.Attention) error) error {
 						return d.followAttention(ctx, d.state.Config, send)
 					},
@@ -135,8 +135,8 @@ func (d *daemon) tellReceivers(ctx context.Context) {
 	}
 }
 
-// hasMind reports whether an agent has a harness.
-func (d *daemon) hasMind(agent string) bool {
+// hasHarness reports whether an agent has a harness.
+func (d *daemon) hasHarness(agent string) bool {
 	m, err := d.find(agent)
 	return err == nil && d.socketOf(m) != ""
 }

@@ -17,7 +17,7 @@ import (
 
 // setAccount makes an account of the keeper's own chat server, or changes it.
 func (d *daemon) setAccount(a keeper.Account) error {
-	for _, m := range d.minds() {
+	for _, m := range d.harnessed() {
 		if strings.EqualFold(chatserver.NickOf(m.Name()), a.Name) {
 			return fault.Hintf(fault.Errorf(fault.Usage, "'%s' is the nick of an agent", a.Name), "an account has its name for itself: choose another")
 		}

@@ -24,7 +24,7 @@ import (
 	"den/internal/place/sandbox"
 	"den/internal/place/workspace"
 	"den/internal/place/worktree"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // daemon is one keeper.
@@ -114,7 +114,7 @@ var (
 // serve keeps the agents and answers until it is told to end. running is what
 // runs already, nil where that was not asked yet.
 func (d *daemon) serve(announce func(error), running map[string]listing) error {
-	ctx, stop := supervise.UntilSignalled()
+	ctx, stop := tree.UntilSignalled()
 	defer stop()
 	ctx, down := context.WithCancelCause(ctx)
 	defer down(nil)

@@ -253,7 +253,7 @@ func (d *daemon) ps(name string) keeper.Ps {
 		m := named[s.Name]
 		s.Attention = m.notes.Attention(*s)
 		if m.Managed != nil && d.socketOf(m) != "" {
-			s.Mind = m.key
+			s.Harness = m.key
 		}
 	}
 	return ps

@@ -19,7 +19,7 @@ import (
 	"den/internal/keeper"
 	"den/internal/keeper/controller"
 	"den/internal/keeper/lead"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session/home"
 )
 
@@ -123,7 +123,7 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 			log.Printf("tell who started us: %v", werr) // it went away; the keeper stays
 		}
 		if f, ok := stdout.(*os.File); ok {
-			supervise.LetGo(f) // the one who started us waits for no more
+			tree.LetGo(f) // the one who started us waits for no more
 		}
 	}
 	defer func() { announce(err) }()

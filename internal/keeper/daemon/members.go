@@ -15,14 +15,14 @@ import (
 	"den/internal/place/provider"
 	"den/internal/place/provider/factory"
 	"den/internal/place/workspace"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // member makes one agent of the workspace's entry; of a pool there are many,
 // each with a name of its own.
 func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	d, ws := f.d, f.ws
-	kind, box := ag.SessionProvider, ""
+	kind, box := ag.RunsIn, ""
 	p, err := f.provider(kind)
 	if err == nil && boxes.Is(ag) {
 		kind, box = "native", kind
@@ -55,7 +55,7 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	if err != nil {
 		return member{}, err
 	}
-	if single.IsMind() {
+	if single.ByProtocol() {
 		if err := f.harnessed(single, name, key, sessionName, policy, &config); err != nil {
 			return member{}, err
 		}
@@ -79,7 +79,7 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 		return member{}, err
 	}
 	peek := func(ctx context.Context, n int) (string, error) { return m.LastText(ctx, n) }
-	onState := d.tellDenials(name, key, policy, peek, d.tellState(name, key, config.CodingAgent() || single.IsMind(), noted))
+	onState := d.tellDenials(name, key, policy, peek, d.tellState(name, key, config.CodingAgent() || single.ByProtocol(), noted))
 	m, err = agent.New(agent.Options{
 		Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
 		Source: live.Source(), Harness: driver, PrepareSource: preparer(live), OnState: onState,
@@ -115,7 +115,7 @@ func attach(o options, environ []string, name string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := supervise.UntilSignalled()
+	ctx, stop := tree.UntilSignalled()
 	defer stop()
 	looked := func() { _ = m.notes.Look(time.Now()) } // Best effort: it is only said.
 	looked()

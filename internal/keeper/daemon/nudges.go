@@ -98,7 +98,7 @@ func (d *daemon) nudgesOf(name string) (keeper.Nudges, error) {
 		if only != "" && key != only {
 			continue
 		}
-		kept, err := harness.Nudges(d.mindDir(key))
+		kept, err := harness.Nudges(d.harnessDir(key))
 		if err != nil {
 			return keeper.Nudges{}, err
 		}

@@ -141,7 +141,7 @@ func (d *site) replayPermissions(ws *workspace.Workspace, ask keeper.PermissionR
 func (d *site) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules []permission.Rule) (*permission.Policy, error) {
 	single := ag.Named(ag.Name)
 	trees.Place(d.registration.Worktrees(), ws, single, "") // it works in its worktree
-	dir, err := d.mindOf(ag.Name)
+	dir, err := d.harnessDirOf(ag.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -154,9 +154,9 @@ func (d *site) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules []p
 	return permission.WithRemembered(s, harness.PermissionDir(dir))
 }
 
-// mindOf finds the state directory of an agent's harness.
-func (d *site) mindOf(name string) (string, error) {
-	dirs, err := d.mindDirs()
+// harnessDirOf finds the state directory of an agent's harness.
+func (d *site) harnessDirOf(name string) (string, error) {
+	dirs, err := d.harnessDirs()
 	if err != nil {
 		return "", err
 	}
@@ -165,26 +165,26 @@ func (d *site) mindOf(name string) (string, error) {
 			return dir, nil
 		}
 	}
-	return d.mindDir(name), nil // that of an agent that was never started
+	return d.harnessDir(name), nil // that of an agent that was never started
 }
 
-// mindDirs are the state directories of all harnesses, of agents that are no more
+// harnessDirs are the state directories of all harnesses, of agents that are no more
 // too.
-func (d *site) mindDirs() ([]string, error) {
-	entries, err := os.ReadDir(d.state.Minds())
+func (d *site) harnessDirs() ([]string, error) {
+	entries, err := os.ReadDir(d.state.Harnesses())
 	if err != nil && !os.IsNotExist(err) {
 		return nil, fault.Errorf(fault.Storage, "list agents' state: %w", err)
 	}
 	var dirs []string
 	for _, e := range entries {
-		dirs = append(dirs, filepath.Join(d.state.Minds(), e.Name()))
+		dirs = append(dirs, filepath.Join(d.state.Harnesses(), e.Name()))
 	}
 	return dirs, nil
 }
 
 // audits reads the audit logs of all agents, those that are no more too.
 func (d *site) audits() (all []permission.Entry, damaged int, err error) {
-	dirs, err := d.mindDirs()
+	dirs, err := d.harnessDirs()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -212,7 +212,7 @@ func (d *site) nothingToReplay(r permission.Replayed, entries []permission.Entry
 	case kept > 0:
 		return fmt.Sprintf("nothing to replay: none of the %d requests in the audit logs is of these agents and as recent as --since wants\n", kept)
 	}
-	return fmt.Sprintf("nothing to replay: the audit logs have no requests. What agents ask den for while they work gets there, after 'den up': %s\n", harness.PermissionDir(filepath.Join(d.state.Minds(), "AGENT")))
+	return fmt.Sprintf("nothing to replay: the audit logs have no requests. What agents ask den for while they work gets there, after 'den up': %s\n", harness.PermissionDir(filepath.Join(d.state.Harnesses(), "AGENT")))
 }
 
 // getenvOf returns a variable as an agent sees it.
@@ -263,11 +263,11 @@ func (f *draft) policed(ag *workspace.Agent, name, key string) (agent.Preparer, 
 	return judge.Preparer(judge.Hook{
 		Den: d.den, Agent: name, Socket: socket, Dir: d.hookDir(key), Rules: s.Rules, Protected: s.Protected, Getenv: d.getenvOf(ag),
 		Unasked: ag.Approval == workspace.ApprovalBypass,
-	}, ag.Provider), nil
+	}, ag.Preset), nil
 }
 
 // hookDir is where the files of an agent's hook are.
-func (d *site) hookDir(key string) string { return filepath.Join(d.mindDir(key), "hook") }
+func (d *site) hookDir(key string) string { return filepath.Join(d.harnessDir(key), "hook") }
 
 // judge decides what an agent may do, for the hook of its program. Only processes
 // of the agent's own session are answered: others would write its audit log.
@@ -279,7 +279,7 @@ func (d *daemon) judge(ctx context.Context, call *rpc.Call, use keeper.ToolUse) 
 	if err != nil {
 		return nil, err
 	}
-	return d.policies.Use(ctx, m.key, d.mindDir(m.key), use)
+	return d.policies.Use(ctx, m.key, d.harnessDir(m.key), use)
 }
 
 // ofAgent refuses callers that are no processes of an agent's session.

@@ -55,7 +55,7 @@ func TestApprovalMeansTheSameEverywhere(t *testing.T) {
 				explained = append(explained, e.Outcome)
 			}
 			if fmt.Sprint(got) != want || fmt.Sprint(explained) != want {
-				t.Errorf("%s of %s%s: %v, explained as %v, want %v", approval, ag.Provider, ag.Channel.Backend, got, explained, want)
+				t.Errorf("%s of %s%s: %v, explained as %v, want %v", approval, ag.Preset, ag.Channel.Backend, got, explained, want)
 			}
 		}
 	}
@@ -140,8 +140,8 @@ func TestExplainSaysWhoDecides(t *testing.T) {
 // decidesFor is what the keeper or the agent's harness asks.
 func decidesFor(t *testing.T, d *daemon, ag *workspace.Agent) func(permission.Request) (permission.Outcome, string) {
 	t.Helper()
-	dir := d.mindDir(ag.Name)
-	if !ag.IsMind() {
+	dir := d.harnessDir(ag.Name)
+	if !ag.ByProtocol() {
 		b, _, err := d.policies.Of(ag.Name, dir)
 		if err != nil {
 			t.Fatal(err)

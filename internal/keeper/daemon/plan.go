@@ -318,17 +318,17 @@ func poolsLeft(ws *workspace.Workspace, up map[string]string) map[string]int {
 // draft holds what a plan needs and the keeper does not have yet. Nothing of a
 // file is in force, in memory or on disk, before its plan is accepted.
 type draft struct {
-	d       *deps
-	ws      *workspace.Workspace
-	opened  map[string]provider.Provider // by kind
-	sources map[string]*sources.Live     // by the agent's name; nil for none
-	minds   map[string]harness.Config    // by state directory
+	d         *deps
+	ws        *workspace.Workspace
+	opened    map[string]provider.Provider // by kind
+	sources   map[string]*sources.Live     // by the agent's name; nil for none
+	harnesses map[string]harness.Config    // by state directory
 
 	policies map[string]judge.Policy // by the agent's key
 }
 
 func (d *deps) newDraft(ws *workspace.Workspace) *draft {
-	return &draft{d: d, ws: ws, opened: map[string]provider.Provider{}, sources: map[string]*sources.Live{}, minds: map[string]harness.Config{}, policies: map[string]judge.Policy{}}
+	return &draft{d: d, ws: ws, opened: map[string]provider.Provider{}, sources: map[string]*sources.Live{}, harnesses: map[string]harness.Config{}, policies: map[string]judge.Policy{}}
 }
 
 // provider returns the provider of a kind: the keeper's, or one that becomes
@@ -377,7 +377,7 @@ func (f *draft) boxed(kind string) (provider.Provider, error) {
 // accept makes all of it the keeper's. What harnesses read is written first:
 // that may fail, and then nothing is accepted.
 func (f *draft) accept() error {
-	for dir, c := range f.minds {
+	for dir, c := range f.harnesses {
 		if err := c.Save(dir); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ prompt_template = "`+filepath.Join(t.TempDir(), "gone")+`"
 	if chat, err := d.chat.Now(); err != nil || !chat.Runs || chat.Settings.Name != "" {
 		t.Errorf("the server for channels is %+v of it, %v", chat, err)
 	}
-	c, err := harness.Load(d.mindDir("m"))
+	c, err := harness.Load(d.harnessDir("m"))
 	if err != nil || c.Model != "one" {
 		t.Errorf("the harness reads model %q, %v", c.Model, err)
 	}

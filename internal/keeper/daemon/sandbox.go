@@ -199,10 +199,10 @@ func (s stateAt) paths(all []string) []string {
 // reachesSource reports whether the keeper and an agent in a sandbox can meet:
 // codex serves a socket in den's state directory, opencode a port.
 func reachesSource(ag *workspace.Agent) bool {
-	if !ag.Sandbox.Enabled || ag.IsMind() {
+	if !ag.Sandbox.Enabled || ag.ByProtocol() {
 		return true
 	}
-	return ag.Provider != "codex" && (ag.Provider != "opencode" || ag.Network == "" || ag.Network == sandbox.NetworkAny)
+	return ag.Preset != "codex" && (ag.Preset != "opencode" || ag.Network == "" || ag.Network == sandbox.NetworkAny)
 }
 
 // decides lists the files of a workspace that decide what runs, and what agents

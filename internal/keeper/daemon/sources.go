@@ -20,18 +20,18 @@ import (
 // stays in the state directory while it runs.
 func (f *draft) source(ag *workspace.Agent, p provider.Provider, session, key string) (*sources.Live, error) {
 	lister, ok := p.(provider.ProcessLister)
-	if ag.IsMind() || !reachesSource(ag) {
+	if ag.ByProtocol() || !reachesSource(ag) {
 		return nil, nil // its harness tells, or its server is in the sandbox with it
 	}
-	if !ok || ag.StateSource == "screen" || ag.SessionProvider == "container" && !boxes.Is(ag) {
+	if !ok || ag.StateSource == "screen" || ag.RunsIn == "container" && !boxes.Is(ag) {
 		return nil, nil // in a container, files and ports are others
 	}
 	a := sources.Agent{
-		Vendor: ag.Provider, Env: ag.Env.Values, Dir: filepath.Join(f.d.state.Sources(), url.PathEscape(ag.Name)), Version: build.Version,
+		Vendor: ag.Preset, Env: ag.Env.Values, Dir: filepath.Join(f.d.state.Sources(), url.PathEscape(ag.Name)), Version: build.Version,
 		Processes: func(ctx context.Context) ([]int, error) { return lister.Processes(ctx, session) },
 	}
 	if how, _ := ag.PolicyReach(); how == workspace.ByServer {
-		a.Judge = f.d.policies.OnServer(ag.Provider, key, f.d.mindDir(key))
+		a.Judge = f.d.policies.OnServer(ag.Preset, key, f.d.harnessDir(key))
 	}
 	if titler, ok := p.(provider.Titler); ok {
 		a.Title = func(ctx context.Context) (string, error) { return titler.Title(ctx, session) }

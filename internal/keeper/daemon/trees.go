@@ -9,7 +9,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/place/worktree"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 func (d *daemon) prune(ctx context.Context, req keeper.Prune) (any, error) {
@@ -82,7 +82,7 @@ func treesWithoutKeeper(o options, environ []string) (list keeper.Worktrees, err
 	if ws, err := d.read(); err == nil { // without it, sessions are where they are by default
 		d.providers.accept(ws.Session, nil)
 	}
-	ctx, stop := supervise.UntilSignalled()
+	ctx, stop := tree.UntilSignalled()
 	defer stop()
 	words := o.verb[1:]
 	switch {

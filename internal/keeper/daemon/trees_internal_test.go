@@ -64,10 +64,10 @@ func TestPlannedWorktrees(t *testing.T) {
 }
 
 // An agent that talks works in its tree, too: its harness is told of it.
-func TestWorktreeOfAMind(t *testing.T) {
+func TestWorktreeOfAnAgentByProtocol(t *testing.T) {
 	t.Parallel()
 	d := inRepository(t, "[[agents]]\nname = \"talker\"\nagent = \"script\"\nstart_command = \"cat\"\nworktree = true\n")
-	c, err := harness.Load(d.mindDir("talker"))
+	c, err := harness.Load(d.harnessDir("talker"))
 	if want := d.plan.now().members["talker"].tree.WorkDir; err != nil || want == "" || c.Dir != want {
 		t.Errorf("it works in %q, %v; want %q", c.Dir, err, want)
 	}

@@ -194,7 +194,7 @@ func Explain(ag *workspace.Agent, policy *permission.Policy, r keeper.ApprovalRe
 	}
 	kind := permission.Kind(r.Kind)
 	if kind == "" { // a tool alone
-		kind = vendors.UseOf(cmp.Or(ag.Channel.Backend, ag.Provider), r.Tool, nil).Kind
+		kind = vendors.UseOf(cmp.Or(ag.Channel.Backend, ag.Preset), r.Tool, nil).Kind
 	}
 	e := policy.Explain(permission.Request{Tool: r.Tool, Kind: kind, Command: r.Command, Dir: r.Dir, Paths: r.Paths, URL: r.URL})
 	reach, decides := reachOf(ag, kind, e)
@@ -225,7 +225,7 @@ func Explain(ag *workspace.Agent, policy *permission.Policy, r keeper.ApprovalRe
 // decides is false where the program, and not den, decides.
 func reachOf(ag *workspace.Agent, kind permission.Kind, e permission.Explanation) (reach string, decides bool) {
 	how, why := ag.PolicyReach()
-	hooked := how == workspace.ByHook && ag.Provider == "codex"
+	hooked := how == workspace.ByHook && ag.Preset == "codex"
 	switch {
 	case how == "":
 		return fmt.Sprintf("the program of '%s' does as it does (%s)", ag.Name, why), false
@@ -236,7 +236,7 @@ func reachOf(ag *workspace.Agent, kind permission.Kind, e permission.Explanation
 			return "", true
 		}
 		told := e.Rule != nil && vendors.GeminiTakes(*e.Rule)
-		return fmt.Sprintf("%s is told rules for commands, tools and kinds only: what else is asked, its program decides", ag.Provider), told || e.Outcome == permission.Deny && e.Rule == nil
+		return fmt.Sprintf("%s is told rules for commands, tools and kinds only: what else is asked, its program decides", ag.Preset), told || e.Outcome == permission.Deny && e.Rule == nil
 	case hooked && kind != permission.Execute && kind != permission.Edit:
 		return "codex tells den of commands and patches only: about its tools that read, search and plan it decides itself", false
 	case hooked && ag.Approval != workspace.ApprovalBypass && !e.Decides(kind, false):

@@ -20,7 +20,7 @@ import (
 	"den/internal/keeper"
 	"den/internal/place/lease"
 	"den/internal/place/provider/kubernetes"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"github.com/fsnotify/fsnotify"
 )
 
@@ -60,7 +60,7 @@ func Lead(o Options, getenv func(string) string, keep Keep) error {
 		return err
 	}
 	e := l.Election(pod)
-	ctx, stop := supervise.UntilSignalled()
+	ctx, stop := tree.UntilSignalled()
 	defer stop()
 	log.Printf("%s waits for lease %s of namespace %s", pod, o.Lease, namespace)
 	if e.Win(ctx) != nil {

@@ -27,7 +27,7 @@ type Agent struct {
 	agent    string           // its name
 	session  func() string    // its session for den's own verbs, or ""
 	handed   func() time.Time // when it was last handed a message, or zero
-	turn     attention.Turn
+	noted    attention.Note
 	question *attention.Question
 	source   string
 	loaded   bool
@@ -83,7 +83,7 @@ func (t *Agent) Take(s conversation.State) {
 	if at.IsZero() {
 		at = time.Now()
 	}
-	t.turn = nextTurn(t.turn, s, at.UTC(), t.atTurn())
+	t.noted = nextNote(t.noted, s, at.UTC(), t.atTurn())
 	t.observe(s, at)
 	t.source = s.SourceName()
 	t.question = questionOf(s, at.UTC())
@@ -127,12 +127,12 @@ func (t *Agent) settles(s conversation.State) bool {
 	return true
 }
 
-// nextTurn is the rule: which turns a change of state begins and ends. An agent
+// nextNote is the rule: which turns a change of state begins and ends. An agent
 // that works and is not at a turn has only come up.
-func nextTurn(t attention.Turn, s conversation.State, at time.Time, atTurn bool) attention.Turn {
+func nextNote(t attention.Note, s conversation.State, at time.Time, atTurn bool) attention.Note {
 	switch s.Activity {
 	case conversation.Starting:
-		return attention.Turn{}
+		return attention.Note{}
 	case conversation.Busy, conversation.Asking:
 		return t.Work(at)
 	case conversation.Broken:
@@ -162,7 +162,7 @@ func questionOf(s conversation.State, at time.Time) *attention.Question {
 }
 
 func (t *Agent) noteLocked() home.AgentNote {
-	return home.AgentNote{Agent: t.agent, Turn: t.turn, Question: t.question, Source: t.source, Lock: t.lock}
+	return home.AgentNote{Agent: t.agent, Note: t.noted, Question: t.question, Source: t.source, Lock: t.lock}
 }
 
 // note is what is known of the agent, or nil while nothing was told.
@@ -180,7 +180,7 @@ func (t *Agent) note() *home.AgentNote {
 func (t *Agent) loadLocked(dir home.Dir) {
 	t.loaded = true
 	if n, err := dir.LoadAgentNote(); err == nil && n != nil && n.Agent == t.agent {
-		t.turn, t.settled, t.told, t.rested = n.Turn, true, n.Activity == attention.Working, n.Since
+		t.noted, t.settled, t.told, t.rested = n.Note, true, n.Activity == attention.Working, n.Since
 	}
 }
 
@@ -237,7 +237,7 @@ func (t *Agent) Attention(s keeper.AgentStatus) attention.Attention {
 		}
 	case keeper.Running:
 	default:
-		f.Turn = attention.Turn{}.Work(s.Since)
+		f.Note = attention.Note{}.Work(s.Since)
 	}
 	return attention.Of(f)
 }
@@ -252,7 +252,7 @@ func (t *Agent) running() attention.Facts {
 	}
 	f := attention.Facts{Looked: t.lastLook()}
 	if note != nil {
-		f.Turn, f.Question, f.Source = note.Turn, note.Question, note.Source
+		f.Note, f.Question, f.Source = note.Note, note.Question, note.Source
 	}
 	return f
 }

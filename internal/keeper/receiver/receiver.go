@@ -21,8 +21,8 @@ type Options struct {
 	URL, Secret string
 	Events      []string // that are wanted; empty for all
 
-	Follow func(ctx context.Context, send func(keeper.Attention) error) error // sends what waits, with every change
-	Mind   func(agent string) bool                                            // whether an agent has a harness
+	Follow     func(ctx context.Context, send func(keeper.Attention) error) error // sends what waits, with every change
+	HasHarness func(agent string) bool                                            // whether an agent has a harness
 }
 
 // Tell tells one receiver until the context ends.
@@ -39,7 +39,7 @@ func Tell(ctx context.Context, o Options) {
 	defer sending.Wait()
 	err = o.Follow(ctx, func(now keeper.Attention) error {
 		for _, w := range now.Waiting {
-			e, ok := eventOf(w, o.Mind(w.Agent))
+			e, ok := eventOf(w, o.HasHarness(w.Agent))
 			if !ok {
 				continue
 			}
@@ -67,7 +67,7 @@ type data struct {
 // eventOf is what a receiver is told of what waits. An agent's harness tells
 // of its own turns and questions: of such an agent only the keeper's part is
 // told.
-func eventOf(w keeper.Waiting, mind bool) (e webhook.Event, ok bool) {
+func eventOf(w keeper.Waiting, harnessed bool) (e webhook.Event, ok bool) {
 	e = webhook.Event{Nick: w.Agent, Message: w.What, Topic: w.ID, Severity: webhook.Warning}
 	switch w.Kind {
 	case keeper.WaitingQuestion, keeper.WaitingCell:
@@ -77,7 +77,7 @@ func eventOf(w keeper.Waiting, mind bool) (e webhook.Event, ok bool) {
 	case keeper.WaitingDone:
 		e.Type, e.Severity = webhook.AgentComplete, webhook.Info
 	case keeper.WaitingQuarantine, keeper.WaitingConfig:
-		e.Type, e.Severity, mind = webhook.AgentError, webhook.Critical, false
+		e.Type, e.Severity, harnessed = webhook.AgentError, webhook.Critical, false
 	default:
 		return e, false
 	}
@@ -92,5 +92,5 @@ func eventOf(w keeper.Waiting, mind bool) (e webhook.Event, ok bool) {
 	if err == nil { // it is only more to read
 		e.Data = more
 	}
-	return e, !mind
+	return e, !harnessed
 }

@@ -183,7 +183,7 @@ func Place(root string, ws *workspace.Workspace, ag *workspace.Agent, session st
 		return worktree.Place{}
 	}
 	p := worktree.Plan(worktree.Spec{
-		Root: root, Workspace: ws.Name, Agent: ag.Name, Dir: ag.Dir, Base: ag.WorktreeBase, Session: session, Provider: ag.SessionProvider,
+		Root: root, Workspace: ws.Name, Agent: ag.Name, Dir: ag.Dir, Base: ag.WorktreeBase, Session: session, Provider: ag.RunsIn,
 	})
 	ag.Dir = p.WorkDir
 	return p

@@ -24,11 +24,11 @@ import (
 
 // Agent is what is known of an agent that may wait for a person.
 type Agent struct {
-	Status  keeper.AgentStatus
-	State   conversation.State // as it was last seen
-	Mind    bool               // it has a harness
-	Harness *Report            // or nil: it has none, or it did not answer
-	Cell    *cell.Record       // that asks something in its session, or nil
+	Status    keeper.AgentStatus
+	State     conversation.State // as it was last seen
+	Harnessed bool               // it has a harness
+	Harness   *Report            // or nil: it has none, or it did not answer
+	Cell      *cell.Record       // that asks something in its session, or nil
 }
 
 // Report is what a harness tells.
@@ -78,8 +78,8 @@ func of(o Agent, c commands) []keeper.Waiting {
 	if o.Status.Actual == keeper.Quarantined {
 		add(ofQuarantine(o.Status, c), "")
 	}
-	// What a mind asks is an approval.
-	if q := o.Status.Question; q != nil && !o.Mind {
+	// What an agent with a harness asks is an approval.
+	if q := o.Status.Question; q != nil && !o.Harnessed {
 		add(ofQuestion(o, c), ":"+q.ID)
 	}
 	if o.Cell != nil {

@@ -41,11 +41,11 @@ func TestWaitingOf(t *testing.T) {
 			ID: "question:crew/coder:3f9c", Kind: keeper.WaitingQuestion, Session: "w1.coder", Since: noon, What: "Do you want to proceed?", Evidence: "told by its claude session file",
 			Actions: []keeper.Action{{Name: "1: Yes", Command: "den agent answer crew/coder 3f9c 1"}, {Name: "2: No", Command: "den agent answer crew/coder 3f9c 2"}, {Name: "attach", Command: "den agent attach crew/coder"}},
 		}}},
-		{"a mind's question is an approval", Agent{Status: asking, Mind: true, Harness: &Report{Approvals: keeper.Approvals{Approvals: []keeper.Approval{approval}}}}, []keeper.Waiting{{
+		{"a question through a harness is an approval", Agent{Status: asking, Harnessed: true, Harness: &Report{Approvals: keeper.Approvals{Approvals: []keeper.Approval{approval}}}}, []keeper.Waiting{{
 			ID: "approval:crew/coder:k3f", Kind: keeper.WaitingApproval, Session: "w1.coder", Since: noon, Expires: noon.Add(time.Minute), What: "Bash make install", Evidence: "its policy asks: the default asks for it", Approval: &approval,
 			Actions: []keeper.Action{{Name: "approve", Command: "den approvals approve k3f"}, {Name: "deny", Command: "den approvals deny k3f"}},
 		}}},
-		{"a mind whose harness is silent", Agent{Status: asking, Mind: true}, nil},
+		{"its harness is silent", Agent{Status: asking, Harnessed: true}, nil},
 		{"quarantine", Agent{Status: quarantined}, []keeper.Waiting{{
 			ID: "quarantine:crew/coder", Kind: keeper.WaitingQuarantine, Since: noon, What: "it failed too often: exit 3", Evidence: "the keeper restarted it 5 times",
 			Actions: []keeper.Action{{Name: "reset", Command: "den agent reset crew/coder"}, {Name: "stop", Command: "den agent stop crew/coder"}},
@@ -63,20 +63,20 @@ func TestWaitingOf(t *testing.T) {
 		{"a turn that failed", Agent{Status: failed}, []keeper.Waiting{{
 			ID: "failed:crew/coder", Kind: keeper.WaitingFailed, Session: "w1.coder", Since: noon, What: "the turn failed: no network", Evidence: "told by its claude session file", Actions: looks,
 		}}},
-		{"an open circuit", Agent{Status: running, Mind: true, Harness: &Report{Status: ipc.AgentStatus{CircuitOpen: true, CircuitSince: noon, Why: "exit code 1"}}}, []keeper.Waiting{{
+		{"an open circuit", Agent{Status: running, Harnessed: true, Harness: &Report{Status: ipc.AgentStatus{CircuitOpen: true, CircuitSince: noon, Why: "exit code 1"}}}, []keeper.Waiting{{
 			ID: "circuit:crew/coder", Kind: keeper.WaitingCircuit, Session: "w1.coder", Since: noon, What: "its turns failed too often: exit code 1", Evidence: "its harness has opened the circuit",
 			Actions: []keeper.Action{{Name: "resume", Command: "den harness resume coder"}},
 		}}},
-		{"a lost login", Agent{Status: running, Mind: true, Harness: &Report{Status: ipc.AgentStatus{Failure: "auth", Why: "auth: log in (log the agent in)", Pending: 2}}}, []keeper.Waiting{{
+		{"a lost login", Agent{Status: running, Harnessed: true, Harness: &Report{Status: ipc.AgentStatus{Failure: "auth", Why: "auth: log in (log the agent in)", Pending: 2}}}, []keeper.Waiting{{
 			ID: "failure:crew/coder", Kind: keeper.WaitingFailure, Session: "w1.coder", What: "auth: log in (log the agent in)", Evidence: "its last turn failed by that; its harness holds 2 messages",
 			Actions: []keeper.Action{{Name: "resume", Command: "den harness resume coder"}},
 		}}},
-		{"a failure that passes", Agent{Status: running, Mind: true, Harness: &Report{Status: ipc.AgentStatus{Failure: "overload", Supervisor: "watching"}}}, nil},
-		{"an escalation", Agent{Status: running, Mind: true, Harness: &Report{Status: ipc.AgentStatus{Supervisor: "paused"}}}, []keeper.Waiting{{
+		{"a failure that passes", Agent{Status: running, Harnessed: true, Harness: &Report{Status: ipc.AgentStatus{Failure: "overload", Supervisor: "watching"}}}, nil},
+		{"an escalation", Agent{Status: running, Harnessed: true, Harness: &Report{Status: ipc.AgentStatus{Supervisor: "paused"}}}, []keeper.Waiting{{
 			ID: "escalation:crew/coder", Kind: keeper.WaitingEscalation, Session: "w1.coder", What: "its supervisor sees that corrections do not help", Evidence: "its supervisor has called a person and waits",
 			Actions: []keeper.Action{{Name: "look", Command: "den agent peek crew/coder"}, {Name: "resume", Command: "den harness resume coder"}},
 		}}},
-		{"a budget", Agent{Status: running, Mind: true, Harness: &Report{Status: ipc.AgentStatus{BudgetLevel: "exceeded", Budget: "3 of 3 turns in the last hour", BudgetUntil: noon.Add(time.Hour), LastActivation: &last, Pending: 2}}}, []keeper.Waiting{{
+		{"a budget", Agent{Status: running, Harnessed: true, Harness: &Report{Status: ipc.AgentStatus{BudgetLevel: "exceeded", Budget: "3 of 3 turns in the last hour", BudgetUntil: noon.Add(time.Hour), LastActivation: &last, Pending: 2}}}, []keeper.Waiting{{
 			ID: "budget:crew/coder", Kind: keeper.WaitingBudget, Session: "w1.coder", Since: noon, Expires: noon.Add(time.Hour), What: "3 of 3 turns in the last hour", Evidence: "its harness holds 2 messages",
 			Actions: []keeper.Action{{Name: "raise its budget in the workspace file", Command: "den reload"}},
 		}}},

@@ -22,7 +22,7 @@ import (
 	"den/internal/place/provider"
 	"den/internal/place/provider/local"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 
 	"github.com/hashicorp/yamux"
 )
@@ -245,7 +245,7 @@ func (place Place) startExec(in io.Reader, out *frames) (*verb, error) {
 	if err != nil {
 		return nil, err
 	}
-	end := func() { _, _ = supervise.Sweep(context.Background(), mark) } // Best effort: it may have ended.
+	end := func() { _, _ = tree.Sweep(context.Background(), mark) } // Best effort: it may have ended.
 	v := &verb{input: stdin, ended: make(chan struct{}), resize: func(pty.Size) error { return nil }, hangUp: end, kill: end}
 	v.wait = func() int {
 		_ = cmd.Wait() // how it ended is in its state

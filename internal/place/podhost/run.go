@@ -13,7 +13,7 @@ import (
 	"den/internal/base/rpc"
 	"den/internal/place/provider/procname"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session"
 	"den/internal/session/home"
 )
@@ -56,7 +56,7 @@ type first struct {
 // Run serves until the session is over and its files are fetched, or a signal
 // ends it. It returns the status of the session's program.
 func Run(place Place, version string) (int, error) {
-	asked := supervise.CatchSignals()
+	asked := tree.CatchSignals()
 	if err := os.MkdirAll(place.runDir(), 0o700); err != nil {
 		return 0, fault.Errorf(fault.Storage, "create run directory: %w", err)
 	}
@@ -183,7 +183,7 @@ func (f *first) handle(ctx context.Context, call *rpc.Call) (any, error) {
 		if err := call.Decode(&e); err != nil {
 			return nil, err
 		}
-		_, err := supervise.Sweep(ctx, ExecMark+"="+e.Mark)
+		_, err := tree.Sweep(ctx, ExecMark+"="+e.Mark)
 		return struct{}{}, err
 	case MethodRelease:
 		f.release.Do(func() { close(f.released) })

@@ -212,17 +212,17 @@ var policyBy = map[string]string{"claude": ByHook, "codex": ByHook, "copilot": B
 // PolicyReach tells how den's policy decides for the agent, and, where it is "",
 // why it does not.
 func (a *Agent) PolicyReach() (how, why string) {
-	switch how = policyBy[a.Provider]; {
+	switch how = policyBy[a.Preset]; {
 	case a.Channel.Backend == "script":
 		return "", "a script asks nobody"
-	case a.IsMind():
+	case a.ByProtocol():
 		return ByProtocol, ""
 	case how == "":
 		return "", "its program has no hook that den knows"
-	case !slices.Contains([]string{"native", "tmux"}, a.SessionProvider):
-		return "", fmt.Sprintf("no hook reaches the keeper from a session that runs in '%s'", a.SessionProvider)
-	case len(a.StartCommand) == 0 || filepath.Base(a.StartCommand[0]) != a.Provider:
-		return "", fmt.Sprintf("its command is not %s itself", a.Provider)
+	case !slices.Contains([]string{"native", "tmux"}, a.RunsIn):
+		return "", fmt.Sprintf("no hook reaches the keeper from a session that runs in '%s'", a.RunsIn)
+	case len(a.StartCommand) == 0 || filepath.Base(a.StartCommand[0]) != a.Preset:
+		return "", fmt.Sprintf("its command is not %s itself", a.Preset)
 	case how == ByServer && a.StateSource == "screen":
 		return "", "its server is not used: state_source is \"screen\""
 	}
@@ -234,7 +234,7 @@ func unobeyed(a *Agent) []string {
 	how, why := a.PolicyReach()
 	rules := a.Channel.Permissions
 	if how == ByRules { // of what a file is called, or a host, its policy knows nothing
-		why = a.Provider + " has no such rules"
+		why = a.Preset + " has no such rules"
 		rules = slices.DeleteFunc(slices.Clone(rules), func(r PermissionRule) bool { return r.Path == "" && r.Host == "" })
 	}
 	if how != "" && how != ByRules || len(rules) == 0 {

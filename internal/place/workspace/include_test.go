@@ -74,10 +74,10 @@ func TestExamplesAsk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(a.Argv(), " "); a.Approval != workspace.ApprovalAsk || a.Origin("approval").File == "" || !a.IsMind() && got != "claude --permission-mode default" {
+		if got := strings.Join(a.Argv(), " "); a.Approval != workspace.ApprovalAsk || a.Origin("approval").File == "" || !a.ByProtocol() && got != "claude --permission-mode default" {
 			t.Errorf("%s: %q from %v: %s", name, a.Approval, a.Origin("approval"), got)
 		}
-		if a.IsMind() && a.Channel.Owner == "" {
+		if a.ByProtocol() && a.Channel.Owner == "" {
 			t.Errorf("%s: in its channels nobody decides for %s", name, a.Name)
 		}
 	}

@@ -133,7 +133,7 @@ func checkOne(t *testing.T, a *workspace.Agent) {
 			t.Errorf("env %s = %q, want %q", k, a.Env.Values[k], v)
 		}
 	}
-	if a.IdleTimeout != time.Hour || a.StallTimeout != 5*time.Minute || a.StartupTimeout != 2*time.Minute || a.SessionProvider != "tmux" {
+	if a.IdleTimeout != time.Hour || a.StallTimeout != 5*time.Minute || a.StartupTimeout != 2*time.Minute || a.RunsIn != "tmux" {
 		t.Errorf("%+v", a)
 	}
 	if a.Pool == nil || a.Pool.Max != 3 || a.Pool.CheckTimeout != 10*time.Second || a.Pool.DrainTimeout != 5*time.Minute {
@@ -158,7 +158,7 @@ func checkTwo(t *testing.T, w *workspace.Workspace, a *workspace.Agent) {
 	if len(problems) != 3 || !strings.Contains(problems.Error(), "unknown key 'memory' in container") {
 		t.Errorf("keys that the struct does not have: %v", problems)
 	}
-	if !slices.Equal(a.StartCommand, []string{"mine", "--fast"}) || a.SessionProvider != "container" || !a.Suspended {
+	if !slices.Equal(a.StartCommand, []string{"mine", "--fast"}) || a.RunsIn != "container" || !a.Suspended {
 		t.Errorf("%+v", a)
 	}
 	files := []workspace.CopyEntry{{Src: filepath.Join(w.Dir, "a.txt"), Dst: "a.txt"}, {Src: filepath.Join(w.Dir, "b"), Dst: "c/d"}}

@@ -35,10 +35,10 @@ func checkSandbox(a *Agent, r *report) {
 			r.add(a.at("network"), "agent '%s': %s", a.Name, message)
 		}
 	}
-	inContainer := slices.Contains(apart, a.SessionProvider)
+	inContainer := slices.Contains(apart, a.RunsIn)
 	switch {
 	case a.Sandbox.Enabled && inContainer:
-		r.add(a.at("sandbox.enabled"), "agent '%s': 'sandbox' does not go with runs_in = \"%s\", which is a sandbox already", a.Name, a.SessionProvider)
+		r.add(a.at("sandbox.enabled"), "agent '%s': 'sandbox' does not go with runs_in = \"%s\", which is a sandbox already", a.Name, a.RunsIn)
 	case a.Network != "" && inContainer:
 		r.add(a.at("network"), "agent '%s': 'network' is that of a sandbox; a container's is container.network", a.Name)
 	case a.Network != "" && a.Network != sandbox.NetworkAny && !a.Sandbox.Enabled:
@@ -57,7 +57,7 @@ func checkSandbox(a *Agent, r *report) {
 
 // Unguarded reports whether an agent asks nobody, and nothing keeps it.
 func (a *Agent) Unguarded() bool {
-	return a.Approval == ApprovalBypass && !a.Sandbox.Enabled && !slices.Contains(apart, a.SessionProvider)
+	return a.Approval == ApprovalBypass && !a.Sandbox.Enabled && !slices.Contains(apart, a.RunsIn)
 }
 
 // apart are the session providers whose agents must not reach this machine's
@@ -69,8 +69,8 @@ var apart = []string{"container", "kubernetes"}
 // repository's git directory, with its hooks and its configuration. An agent in
 // a container or in a pod could have commands run outside.
 func checkWorktree(a *Agent, r *report) {
-	if a.Worktree && slices.Contains(apart, a.SessionProvider) {
-		r.add(a.at("worktree"), "agent '%s': 'worktree' does not go with runs_in = \"%s\": a worktree needs the repository's own git directory, where an agent could leave commands that run on this machine; let 'pre_start' clone the repository there", a.Name, a.SessionProvider)
+	if a.Worktree && slices.Contains(apart, a.RunsIn) {
+		r.add(a.at("worktree"), "agent '%s': 'worktree' does not go with runs_in = \"%s\": a worktree needs the repository's own git directory, where an agent could leave commands that run on this machine; let 'pre_start' clone the repository there", a.Name, a.RunsIn)
 	}
 	base := a.WorktreeBase
 	if strings.HasPrefix(base, "-") || strings.ContainsFunc(base, func(c rune) bool { return c <= ' ' || c == 0x7f }) {

@@ -118,9 +118,9 @@ type Agent struct {
 	// of the workspace, else what the file calls it.
 	Name            string        `key:"name,nick"`
 	Dir             string        `key:"dir,directory"`
-	Provider        string        `key:"agent"`   // what runs: a preset, or ""
+	Preset          string        `key:"agent"`   // what runs: a preset, or ""
 	Drive           string        `key:"drive"`   // how den talks with it: DriveScreen or DriveProtocol
-	SessionProvider string        `key:"runs_in"` // where its session lives
+	RunsIn          string        `key:"runs_in"` // where its session lives
 	SessionTemplate string        `key:"session_template"`
 	StartCommand    []string      `key:"start_command,command"` // words; see Argv
 	Args            []string      `key:"args"`
@@ -171,9 +171,9 @@ type Agent struct {
 	settings []Setting
 }
 
-// IsMind reports whether the agent is driven by a protocol, through a harness,
+// ByProtocol reports whether the agent is driven by a protocol, through a harness,
 // instead of by its screen.
-func (a *Agent) IsMind() bool { return a.Channel.Backend != "" }
+func (a *Agent) ByProtocol() bool { return a.Channel.Backend != "" }
 
 // SchemaVersion is the version of the workspace file that this build reads.
 const SchemaVersion = 1

@@ -71,7 +71,7 @@ func TestChannelExampleLoadsUnchanged(t *testing.T) {
 		t.Fatalf("%d agents", len(w.Agents))
 	}
 	a, codex, cline := w.Agents[0], w.Agents[1], w.Agents[2]
-	if a.Name != "spark-culture" || a.Dir != "/home/user/project-a" || a.Provider != "claude" || a.Channel.Backend != "claude" ||
+	if a.Name != "spark-culture" || a.Dir != "/home/user/project-a" || a.Preset != "claude" || a.Channel.Backend != "claude" ||
 		a.Channel.Model != "claude-opus-4-6" || a.Channel.Thinking != "medium" || !slices.Equal(a.Channel.Channels, []string{"#general"}) {
 		t.Errorf("%+v", a)
 	}
@@ -94,7 +94,7 @@ func TestChannelExampleInTOML(t *testing.T) {
 	}
 	for i := range yaml.Agents {
 		a, b := &yaml.Agents[i], &toml.Agents[i]
-		if a.Name != b.Name || a.Dir != b.Dir || a.Provider != b.Provider || !slices.Equal(a.Argv(), b.Argv()) || !reflect.DeepEqual(a.Channel, b.Channel) {
+		if a.Name != b.Name || a.Dir != b.Dir || a.Preset != b.Preset || !slices.Equal(a.Argv(), b.Argv()) || !reflect.DeepEqual(a.Channel, b.Channel) {
 			t.Errorf("%+v and %+v", a, b)
 		}
 	}
@@ -216,7 +216,7 @@ func TestSupervisors(t *testing.T) {
 
 func TestDefaultsOfAChannelAgent(t *testing.T) {
 	w := load(t, write(t, map[string]string{"den.yaml": "server: {name: s}\nsupervisor: {model: m}\nagents:\n- nick: s-a\n  channels: ['#x']\n- nick: s-b\n  agent: acp\n"}))
-	if w.Agents[0].Provider != "claude" || w.Supervisor.WindowSize != 20 || w.Supervisor.Agent != "claude" {
+	if w.Agents[0].Preset != "claude" || w.Supervisor.WindowSize != 20 || w.Supervisor.Agent != "claude" {
 		t.Errorf("%+v %+v", w.Agents[0], w.Supervisor)
 	}
 	if got := w.Agents[1].Argv(); !slices.Equal(got, []string{"opencode", "acp"}) {

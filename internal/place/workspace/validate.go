@@ -35,7 +35,7 @@ func validate(w *Workspace, tree *node, r *report) {
 		a := &w.Agents[i]
 		checkAgent(a, r)
 		oneOf(a.Drive, drives, "drive", a.at("drive"))
-		oneOf(a.SessionProvider, runsIn, "runs_in", a.at("runs_in"))
+		oneOf(a.RunsIn, runsIn, "runs_in", a.at("runs_in"))
 		oneOf(a.PromptMode, promptModes, "prompt_mode", a.at("prompt_mode"))
 		oneOf(a.StateSource, stateSources, "state_source", a.at("state_source"))
 		oneOf(a.Restart.Policy, restartPolicies, "restart.policy", a.at("restart.policy"))
@@ -81,10 +81,10 @@ func (a *Agent) Problem(key, format string, args ...any) Problem {
 func checkAgent(a *Agent, r *report) {
 	checkName(a, r)
 	switch {
-	case len(a.StartCommand) == 0 && a.Provider == "":
+	case len(a.StartCommand) == 0 && a.Preset == "":
 		r.add(a.at("name"), "agent '%s' has neither 'agent' nor 'start_command': one of them says what runs", a.Name)
 	case len(a.StartCommand) == 0:
-		r.add(a.at("agent"), "agent '%s': preset '%s' has no 'start_command'", a.Name, a.Provider)
+		r.add(a.at("agent"), "agent '%s': preset '%s' has no 'start_command'", a.Name, a.Preset)
 	case a.StartCommand[0] == "":
 		r.add(a.at("start_command"), "agent '%s': the command is empty", a.Name)
 	}

@@ -108,8 +108,8 @@ func TestOldAndNewWordsAgree(t *testing.T) {
 		"[workspace]\nprovider = \"claude\"\n[defaults]\nagent = \"claude\"\nruns_in = \"tmux\"\n[[agents]]\nname = \"a\"\ndrive = \"screen\"",
 	} {
 		w := load(t, write(t, map[string]string{"den.toml": text}))
-		if a := w.Agents[0]; a.Provider != "claude" || a.IsMind() || a.SessionProvider != "tmux" || !strings.Contains(strings.Join(w.Warnings, "\n"), "is an old key") {
-			t.Errorf("%s: %s, a mind: %v, in %s; %q", text, a.Provider, a.IsMind(), a.SessionProvider, w.Warnings)
+		if a := w.Agents[0]; a.Preset != "claude" || a.ByProtocol() || a.RunsIn != "tmux" || !strings.Contains(strings.Join(w.Warnings, "\n"), "is an old key") {
+			t.Errorf("%s: %s, by protocol: %v, in %s; %q", text, a.Preset, a.ByProtocol(), a.RunsIn, w.Warnings)
 		}
 	}
 }

@@ -22,13 +22,13 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // Git runs the git binary.
 type Git struct {
 	Environ []string // of the user
-	// Mark is the value of supervise.RunnerMark for what is run: nothing that a
+	// Mark is the value of tree.RunnerMark for what is run: nothing that a
 	// git of den's started may decide what agents may do. "" means "git".
 	Mark string
 }
@@ -97,13 +97,13 @@ type call struct {
 func (g Git) run(ctx context.Context, c call) error {
 	cmd := exec.CommandContext(ctx, "git", append(slices.Clone(flags), c.args...)...)
 	said := &bounded{most: maxSaid}
-	process := supervise.RunnerProcessMark + "=" + rand.Text()
+	process := tree.RunnerProcessMark + "=" + rand.Text()
 	mark := g.Mark
 	if mark == "" {
 		mark = "git"
 	}
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.dir, c.in, c.out, said
-	cmd.Env = append(slices.Clone(c.env), supervise.RunnerMark+"="+mark, process)
+	cmd.Env = append(slices.Clone(c.env), tree.RunnerMark+"="+mark, process)
 	if c.err != nil {
 		cmd.Stderr = io.MultiWriter(said, c.err)
 	}
@@ -118,7 +118,7 @@ func (g Git) run(ctx context.Context, c call) error {
 		err = nil
 	}
 	if c.sweep || ctx.Err() != nil { // ssh may have left the group
-		if _, left := supervise.Sweep(context.WithoutCancel(ctx), process); left != nil && err == nil {
+		if _, left := tree.Sweep(context.WithoutCancel(ctx), process); left != nil && err == nil {
 			err = left
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/process/git"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/testkit/need"
 )
 
@@ -205,7 +205,7 @@ func TestEnvironmentOfGit(t *testing.T) {
 			t.Errorf("git gets %s", name)
 		}
 	}
-	if !slices.Contains(names, supervise.RunnerMark) {
+	if !slices.Contains(names, tree.RunnerMark) {
 		t.Errorf("git gets no mark: %v", names)
 	}
 }

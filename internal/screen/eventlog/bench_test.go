@@ -32,7 +32,7 @@ func benchOptions() eventlog.Options {
 	}
 }
 
-// BenchmarkAppend is a host's turn: append, one write, and rotation now and then.
+// BenchmarkAppend is a host's pass: append, one write, and rotation now and then.
 func BenchmarkAppend(b *testing.B) {
 	for _, s := range append(streams, struct {
 		name string

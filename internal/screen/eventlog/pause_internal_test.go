@@ -76,25 +76,25 @@ func TestPauseAndResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	turn := func(s string) (uint64, error) {
+	pass := func(s string) (uint64, error) {
 		seq := w.Append(Output, []byte(s))
 		err := w.Flush()
 		state += s
 		return seq, errors.Join(err, w.RotateIfFull())
 	}
-	if _, err := turn("one,"); err != nil {
+	if _, err := pass("one,"); err != nil {
 		t.Fatal(err)
 	}
 	d.room = 60 // the first of the two lines fits, and a part of the second
 	w.Append(Output, []byte("two,"))
 	state += "two,"
-	_, err = turn(strings.Repeat("t", 40) + ",")
+	_, err = pass(strings.Repeat("t", 40) + ",")
 	if !errors.Is(err, syscall.ENOSPC) || fault.KindOf(err) != fault.Storage || fault.HintOf(err) == "" {
 		t.Fatalf("Flush = %v, want ENOSPC, storage, with a hint", err)
 	}
 	for i := range 5 {
 		now += 300 * time.Millisecond
-		seq, err := turn("lost,")
+		seq, err := pass("lost,")
 		if err != nil || seq != uint64(4+i) {
 			t.Fatalf("paused: seq %d, %v, want %d and nothing said again", seq, err, 4+i)
 		}
@@ -110,13 +110,13 @@ func TestPauseAndResume(t *testing.T) {
 		t.Error("Retry tried twice within a second")
 	}
 	now += time.Second
-	if _, err := turn("lost too,"); err != nil {
+	if _, err := pass("lost too,"); err != nil {
 		t.Fatal(err)
 	}
 	if s := w.Stats(); s.Paused != "" || s.LostEvents != 7 || s.Segments != 2 {
 		t.Errorf("stats %+v", s)
 	}
-	if _, err := turn("again"); err != nil {
+	if _, err := pass("again"); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {

@@ -47,8 +47,8 @@ func newHost(t *testing.T, segment int64) *host {
 	return h
 }
 
-// turn is one turn of the host's loop.
-func (h *host) turn(code string, data []byte) uint64 {
+// pass is one pass of the host.
+func (h *host) pass(code string, data []byte) uint64 {
 	h.t.Helper()
 	h.now += 10 * time.Millisecond
 	seq := h.log.Append(code, data)
@@ -87,11 +87,11 @@ func text(t *vt.Terminal) string { return string(t.AppendText(nil)) }
 
 func TestAt(t *testing.T) {
 	h := newHost(t, 1<<20)
-	h.turn("o", []byte("one\r\n"))
-	h.turn("r", []byte("40x10"))
-	h.turn("i", []byte("typed"))
-	h.turn("b", []byte("two \xff\r\n")) // one event
-	h.turn("x", []byte("3"))
+	h.pass("o", []byte("one\r\n"))
+	h.pass("r", []byte("40x10"))
+	h.pass("i", []byte("typed"))
+	h.pass("b", []byte("two \xff\r\n")) // one event
+	h.pass("x", []byte("3"))
 	l := h.open()
 
 	for p, want := range map[replay.Point]string{
@@ -159,9 +159,9 @@ func TestSegmentsAgree(t *testing.T) {
 		for range 200 {
 			var seq uint64
 			if r.IntN(20) == 0 {
-				seq = h.turn("r", fmt.Appendf(nil, "%dx%d", 20+r.IntN(100), 5+r.IntN(40)))
+				seq = h.pass("r", fmt.Appendf(nil, "%dx%d", 20+r.IntN(100), 5+r.IntN(40)))
 			} else {
-				seq = h.turn("o", traffic(r))
+				seq = h.pass("o", traffic(r))
 			}
 			screens[seq] = text(h.term)
 		}
@@ -204,7 +204,7 @@ func TestPlay(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	h := newHost(t, 4<<10)
 	for range 200 {
-		h.turn("o", traffic(r))
+		h.pass("o", traffic(r))
 	}
 	l := h.open()
 	segs, err := l.Segments()
@@ -240,12 +240,12 @@ func TestPlay(t *testing.T) {
 
 func TestDamage(t *testing.T) {
 	h := newHost(t, 1<<20)
-	h.turn("o", []byte("first"))
+	h.pass("o", []byte("first"))
 	if err := h.log.Rotate(); err != nil {
 		t.Fatal(err)
 	}
-	h.turn("o", []byte(" second"))
-	h.turn("o", []byte(" third"))
+	h.pass("o", []byte(" second"))
+	h.pass("o", []byte(" third"))
 	if err := h.log.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package attention decides which sessions and agents need a person: one state
 // for each, from what is known of it.
 //
-// It reads and keeps nothing. Hosts and keepers write a [Turn] beside each
+// It reads and keeps nothing. Hosts and keepers write a [Note] beside each
 // session; whoever shows a session or an agent gathers [Facts] and calls [Of].
 // [Queue] lists what needs a person.
 package attention
@@ -45,8 +45,8 @@ type Attention struct {
 
 // Facts is what is known of a session or an agent.
 type Facts struct {
-	Turn   Turn
-	Source string // of Turn and Question
+	Note   Note
+	Source string // of Note and Question
 
 	Question *Question // that is asked now, or nil
 	Broken   *Event    // what only a person can repair, or nil; to look is not enough
@@ -92,15 +92,15 @@ func Of(f Facts) Attention {
 	case q != nil:
 		return Attention{State: Asking, Since: q.Asked, What: q.Text, Options: q.Options, Source: f.Source}
 	}
-	t := f.Turn
-	a := Attention{State: Ready, Since: t.Since, Source: f.Source}
+	n := f.Note
+	a := Attention{State: Ready, Since: n.Since, Source: f.Source}
 	switch {
-	case t.Activity != Waiting:
+	case n.Activity != Waiting:
 		a.State = Busy
-	case unseen(t.Over) && t.Failure != "":
-		a.State, a.Since, a.What = Failed, t.Over, t.Failure
-	case unseen(t.Over):
-		a.State, a.Since = Done, t.Over
+	case unseen(n.Over) && n.Failure != "":
+		a.State, a.Since, a.What = Failed, n.Over, n.Failure
+	case unseen(n.Over):
+		a.State, a.Since = Done, n.Over
 	}
 	return a
 }
@@ -115,9 +115,9 @@ const (
 	Working Activity = "working"
 )
 
-// Turn is how far a program is with what it was told. It is a plain value that
-// is stored.
-type Turn struct {
+// Note is how far a program is seen to be with what it was told. It is a plain
+// value that is stored.
+type Note struct {
 	Activity Activity  `json:"activity,omitempty"`
 	Since    time.Time `json:"since,omitzero"` // of the activity
 	// Over is when the last turn ended of whose end nobody was told; zero for
@@ -140,33 +140,33 @@ const (
 	News
 )
 
-// Work returns the turn of a program that works now.
-func (t Turn) Work(now time.Time) Turn {
-	if t.Activity != Working {
-		t.Activity, t.Since = Working, now
+// Work returns the note of a program that works now.
+func (n Note) Work(now time.Time) Note {
+	if n.Activity != Working {
+		n.Activity, n.Since = Working, now
 	}
-	return t
+	return n
 }
 
-// Rest returns the turn of a program that waits for input now.
-func (t Turn) Rest(now time.Time, end End) Turn {
-	if t.Activity != Waiting {
-		t.Activity, t.Since = Waiting, now
+// Rest returns the note of a program that waits for input now.
+func (n Note) Rest(now time.Time, end End) Note {
+	if n.Activity != Waiting {
+		n.Activity, n.Since = Waiting, now
 	}
 	switch end {
 	case News:
-		t.Over, t.Failure = now, ""
+		n.Over, n.Failure = now, ""
 	case Taken:
-		t.Over, t.Failure = time.Time{}, ""
+		n.Over, n.Failure = time.Time{}, ""
 	}
-	return t
+	return n
 }
 
-// Fail is Rest for a turn that failed and that nobody saw.
-func (t Turn) Fail(now time.Time, why string) Turn {
-	t = t.Rest(now, News)
-	t.Failure = why
-	return t
+// Fail is Rest after a turn that failed and that nobody saw.
+func (n Note) Fail(now time.Time, why string) Note {
+	n = n.Rest(now, News)
+	n.Failure = why
+	return n
 }
 
 // Item is a session or an agent with its state.

@@ -39,19 +39,19 @@ func (s *subject) needsPerson() bool {
 // The things that can happen to a subject; each has a reason to be there.
 var happenings = map[string]func(s *subject, now time.Time){
 	"works": func(s *subject, now time.Time) {
-		s.facts.Turn, s.working = s.facts.Turn.Work(now), true
+		s.facts.Note, s.working = s.facts.Note.Work(now), true
 	},
 	"rests, and nobody had asked": func(s *subject, now time.Time) {
-		s.facts.Turn, s.working = s.facts.Turn.Rest(now, attention.Idle), false
+		s.facts.Note, s.working = s.facts.Note.Rest(now, attention.Idle), false
 	},
 	"ends a turn before its caller": func(s *subject, now time.Time) {
-		s.facts.Turn, s.working, s.unread = s.facts.Turn.Rest(now, attention.Taken), false, false
+		s.facts.Note, s.working, s.unread = s.facts.Note.Rest(now, attention.Taken), false, false
 	},
 	"ends a turn, and nobody looks": func(s *subject, now time.Time) {
-		s.facts.Turn, s.working, s.unread = s.facts.Turn.Rest(now, attention.News), false, true
+		s.facts.Note, s.working, s.unread = s.facts.Note.Rest(now, attention.News), false, true
 	},
 	"fails a turn": func(s *subject, now time.Time) {
-		s.facts.Turn, s.working, s.unread = s.facts.Turn.Fail(now, "exit 2"), false, true
+		s.facts.Note, s.working, s.unread = s.facts.Note.Fail(now, "exit 2"), false, true
 	},
 	"asks": func(s *subject, now time.Time) {
 		s.facts.Question, s.asks = &attention.Question{Text: "Overwrite?", Options: []string{"yes", "no"}, Asked: now}, true
@@ -69,9 +69,9 @@ var happenings = map[string]func(s *subject, now time.Time){
 	"is killed":   func(s *subject, now time.Time) { s.end(attention.Ending{At: now, Known: true}, false) },
 	"starts anew": func(s *subject, _ time.Time) { *s = subject{working: true} },
 	"is stored and read again": func(s *subject, _ time.Time) {
-		raw, err := json.Marshal(s.facts.Turn)
-		s.facts.Turn = attention.Turn{}
-		if err := errors.Join(err, json.Unmarshal(raw, &s.facts.Turn)); err != nil {
+		raw, err := json.Marshal(s.facts.Note)
+		s.facts.Note = attention.Note{}
+		if err := errors.Join(err, json.Unmarshal(raw, &s.facts.Note)); err != nil {
 			panic(err)
 		}
 	},

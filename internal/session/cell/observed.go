@@ -181,7 +181,7 @@ func (o *Observed) redraws() bool {
 }
 
 // Pauses between two probes: in a flood of output a probe costs more than a
-// turn. A shell with marks reports the end itself; then probes only detect
+// pass. A shell with marks reports the end itself; then probes only detect
 // questions, and begin after tellPause.
 const (
 	floodPause = time.Millisecond

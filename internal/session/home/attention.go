@@ -21,7 +21,7 @@ import (
 // Noted is what a host noted of its program, for those who list sessions: they
 // ask no host.
 type Noted struct {
-	attention.Turn
+	attention.Note
 	// Guess says that the program is taken to wait because it is silent and
 	// reads the terminal: the kernel does not tell more.
 	Guess bool `json:"guess,omitempty"`
@@ -34,7 +34,7 @@ type Noted struct {
 type AgentNote struct {
 	V     int    `json:"v"`
 	Agent string `json:"agent"`
-	attention.Turn
+	attention.Note
 	Question *attention.Question `json:"question,omitempty"`
 	Source   string              `json:"source,omitempty"` // what it was read from
 	// Lock is a file that the keeper holds for as long as it runs: without it
@@ -147,7 +147,7 @@ func (d Dir) Attention(m *Manifest) attention.Attention {
 func (d Dir) Facts(m *Manifest, note *AgentNote) attention.Facts {
 	var f attention.Facts
 	if n := m.Noted; n != nil {
-		f.Turn, f.Question, f.Source = n.Turn, n.Question, "host"
+		f.Note, f.Question, f.Source = n.Note, n.Question, "host"
 		if n.Guess {
 			f.Source = "host, by silence"
 		}
@@ -155,9 +155,9 @@ func (d Dir) Facts(m *Manifest, note *AgentNote) attention.Facts {
 	if f.Question != nil {
 		f.Source = "cell"
 	} else if note != nil {
-		f.Turn, f.Question, f.Source = note.Turn, note.Question, note.Source
+		f.Note, f.Question, f.Source = note.Note, note.Question, note.Source
 	}
-	if !f.Turn.Over.IsZero() { // else nothing is news, and those who list many sessions need not read it
+	if !f.Note.Over.IsZero() { // else nothing is news, and those who list many sessions need not read it
 		f.Looked = d.Looked()
 	}
 	return f

@@ -22,11 +22,11 @@ func TestAgentNoteCountsWhileItsKeeperRuns(t *testing.T) {
 	}
 	now := time.Now().UTC()
 	asked := attention.Question{Text: "Run make?", Options: []string{"Yes", "No"}, Asked: now}
-	m := &home.Manifest{Status: home.Running, Noted: &home.Noted{Turn: attention.Turn{}.Rest(now, attention.News)}}
+	m := &home.Manifest{Status: home.Running, Noted: &home.Noted{Note: attention.Note{}.Rest(now, attention.News)}}
 	if a := d.Attention(m); a.State != attention.Done || a.Source != "host" {
 		t.Errorf("without a note: %+v", a)
 	}
-	if err := d.SaveAgentNote(home.AgentNote{Agent: "coder", Turn: attention.Turn{}.Work(now), Question: &asked, Source: "claude session file", Lock: lock}); err != nil {
+	if err := d.SaveAgentNote(home.AgentNote{Agent: "coder", Note: attention.Note{}.Work(now), Question: &asked, Source: "claude session file", Lock: lock}); err != nil {
 		t.Fatal(err)
 	}
 	if a := d.Attention(m); a.State != attention.Asking || a.What != asked.Text || len(a.Options) != 2 || a.Source != "claude session file" {
@@ -50,13 +50,13 @@ func TestAttentionOfOldAndDamagedFiles(t *testing.T) {
 	if a := d.Attention(&home.Manifest{Status: home.Running}); a.State != attention.Busy {
 		t.Errorf("a session of an earlier den: %+v", a)
 	}
-	if a := d.Attention(&home.Manifest{Status: home.Lost, Noted: &home.Noted{Turn: attention.Turn{}.Work(time.Now())}}); a.State != attention.Failed {
+	if a := d.Attention(&home.Manifest{Status: home.Lost, Noted: &home.Noted{Note: attention.Note{}.Work(time.Now())}}); a.State != attention.Failed {
 		t.Errorf("a session whose host died: %+v", a)
 	}
 	if err := os.WriteFile(filepath.Join(d.Path, "agent.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	noted := &home.Noted{Turn: attention.Turn{}.Rest(time.Now(), attention.Idle)}
+	noted := &home.Noted{Note: attention.Note{}.Rest(time.Now(), attention.Idle)}
 	if a := d.Attention(&home.Manifest{Status: home.Running, Noted: noted}); a.State != attention.Ready {
 		t.Errorf("a damaged note: %+v", a)
 	}

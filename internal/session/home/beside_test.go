@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/wire"
@@ -34,7 +34,7 @@ func (b beside) Run(ctx context.Context, p home.Place) error {
 }
 
 func (b beside) Discard(p home.Place) error {
-	_, err := supervise.Sweep(context.Background(), home.HostMark+"="+p.Dir.ID)
+	_, err := tree.Sweep(context.Background(), home.HostMark+"="+p.Dir.ID)
 	return err
 }
 
@@ -56,7 +56,7 @@ func TestHostIsStartedAndLeft(t *testing.T) {
 		if in := filepath.Dir(filepath.Dir(m.Socket)); in != shared && filepath.Dir(m.Socket) != d.Path {
 			t.Errorf("the socket is %s", m.Socket)
 		}
-		if !supervise.IsHost(m.HostPID) {
+		if !tree.IsHost(m.HostPID) {
 			t.Errorf("process %d is not known as the host", m.HostPID)
 		}
 		text := "up, blue, host:."

@@ -14,7 +14,7 @@ import (
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
 	"den/internal/base/rpc"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // Spec is what a user asks of a new session.
@@ -29,7 +29,7 @@ type Spec struct {
 	Prompt      string
 	RecordInput string
 	LogLimit    int64
-	SyncAlways  bool // sync the log at every turn, not only when it must be
+	SyncAlways  bool // sync the log at every pass, not only when it must be
 
 	// Files are put into the session's directory before it is started, by name.
 	Files map[string][]byte
@@ -220,7 +220,7 @@ func relink(target, link string) error {
 // launch starts the host detached and waits for its reply.
 func (d Dir) launch(ctx context.Context, name, binary string, boot Bootstrap, lock *os.File) error {
 	var ready Ready
-	proc, err := supervise.Detached{
+	proc, err := tree.Detached{
 		Binary: binary, Argv: []string{"den", "host", name, d.ID}, Dir: "/", Log: d.HostLog(),
 		// The mark keeps the session in which a host was started from taking
 		// it for one of its own processes.
@@ -231,24 +231,24 @@ func (d Dir) launch(ctx context.Context, name, binary string, boot Bootstrap, lo
 		return fmt.Errorf("start host: %w", err)
 	}
 	if ready.Error != nil {
-		supervise.Discard(proc)
+		tree.Discard(proc)
 		return ready.Error.Err()
 	}
 	return proc.Release()
 }
 
 // HostMark is the environment variable that marks a host process.
-const HostMark = supervise.HostMark
+const HostMark = tree.HostMark
 
 // SessionMark is the environment variable by which the processes of a session
 // are found after their host was killed.
-const SessionMark = supervise.SessionMark
+const SessionMark = tree.SessionMark
 
 // RunnerMark and RunnerProcessMark are the environment variables by which the
 // processes of an agent that is driven by a protocol are found.
 const (
-	RunnerMark        = supervise.RunnerMark
-	RunnerProcessMark = supervise.RunnerProcessMark
+	RunnerMark        = tree.RunnerMark
+	RunnerProcessMark = tree.RunnerProcessMark
 )
 
 // ProgramMark is the environment variable that tells the processes of a session
@@ -256,4 +256,4 @@ const (
 const ProgramMark = "DEN_SESSION_ID"
 
 // Mark identifies the session's processes.
-func (d Dir) Mark() (string, error) { return supervise.Mark(d.ID, d.Path) }
+func (d Dir) Mark() (string, error) { return tree.Mark(d.ID, d.Path) }

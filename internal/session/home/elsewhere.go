@@ -13,7 +13,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"golang.org/x/sys/unix"
 )
 
@@ -180,7 +180,7 @@ func (d Dir) launchElsewhere(ctx context.Context, p Place, e Elsewhere, boot Boo
 	case end != nil && !errors.Is(end, context.Canceled):
 		return fmt.Errorf("start host: %w", end)
 	}
-	return fault.Errorf(fault.Internal, "start host: it ended before it was ready: %w: %s", w.err, supervise.LogTail(d.HostLog()))
+	return fault.Errorf(fault.Internal, "start host: it ended before it was ready: %w: %s", w.err, tree.LogTail(d.HostLog()))
 }
 
 // handOver hands the session over to the first host that connects, and returns

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session/home"
 	"den/internal/testkit/need"
 )
@@ -16,7 +16,7 @@ import (
 // A session whose Home was deleted leaves an empty cgroup that no record names.
 // gc of any Home removes it.
 func TestCollectRemovesEmptyCgroups(t *testing.T) {
-	c := supervise.NewCgroup("gc-test-" + strconv.Itoa(os.Getpid()))
+	c := tree.NewCgroup("gc-test-" + strconv.Itoa(os.Getpid()))
 	if c.Path == "" {
 		need.Feature(t, "this user cannot create cgroups of version 2 here")
 	}

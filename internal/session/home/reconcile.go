@@ -13,7 +13,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // Reconcile marks a session whose host no longer holds the lock as lost. It
@@ -40,7 +40,7 @@ func (d Dir) LeftRunning(m *Manifest) []int {
 	if err != nil {
 		return nil // its directory was removed meanwhile
 	}
-	return supervise.LeftOf(mark, m.Cgroup)
+	return tree.LeftOf(mark, m.Cgroup)
 }
 
 func readOnly(err error) bool {
@@ -60,7 +60,7 @@ func (d Dir) Sweep() (killed int, err error) {
 	if m, err := d.Load(); err == nil {
 		cgroup = m.Cgroup
 	}
-	if killed, err = supervise.SweepSession(context.Background(), mark, cgroup); err != nil {
+	if killed, err = tree.SweepSession(context.Background(), mark, cgroup); err != nil {
 		return killed, fmt.Errorf("end what is left of session '%s': %w", d.ID, err)
 	}
 	return killed, nil
@@ -170,7 +170,7 @@ func (h Home) Collect(now time.Time, o GCOptions) ([]Collected, error) {
 		removed = append(removed, c)
 	}
 	if !o.DryRun {
-		errs = append(errs, h.removeDebris(now), supervise.RemoveEmptyCgroups(now.Add(-debrisAge)))
+		errs = append(errs, h.removeDebris(now), tree.RemoveEmptyCgroups(now.Add(-debrisAge)))
 	}
 	return removed, errors.Join(errs...)
 }

@@ -19,7 +19,7 @@ import (
 	"den/internal/base/rpc"
 	"den/internal/base/wake"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
 	"den/internal/session/cell"
@@ -36,7 +36,7 @@ func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteC
 	configureProcess()
 	unix.CloseOnExec(home.LockFD)
 	lock := os.NewFile(home.LockFD, "lock")
-	return run(ctx, version, stdin, stdout, lock, func() { supervise.LetGo(stdout) })
+	return run(ctx, version, stdin, stdout, lock, func() { tree.LetGo(stdout) })
 }
 
 // run boots the host, replies to the creator, detaches from it and serves.
@@ -81,7 +81,7 @@ func boot(version string, stdin io.Reader, lock *os.File) (*Host, error) {
 		b.Env = append(inheritable(os.Environ()), b.Env...)
 	}
 	h := newHost(b.Home.Dir(b.ID), version)
-	h.asked = supervise.CatchSignals()
+	h.asked = tree.CatchSignals()
 	h.lock = lock
 	h.syncAlways = b.SyncAlways
 	m, err := h.dir.Load()
@@ -89,7 +89,7 @@ func boot(version string, stdin io.Reader, lock *os.File) (*Host, error) {
 		return nil, err
 	}
 	h.record = m
-	if err := supervise.BecomeSubreaper(); err != nil {
+	if err := tree.BecomeSubreaper(); err != nil {
 		return nil, err // without it, not all processes could be ended
 	}
 	if err := h.begin(b.Env, b.HostPID); err != nil {
@@ -126,11 +126,11 @@ func (h *Host) begin(env []string, hostPID int) error {
 	}
 	h.server = h.newServer(listener)
 	argv, env := h.integrate(m.Command, env)
-	var cgroup supervise.Cgroup
+	var cgroup tree.Cgroup
 	if hostPID == 0 { // elsewhere, the place is a cgroup already
 		hostPID = os.Getpid()
 		if mark, err := h.dir.Mark(); err == nil {
-			cgroup = supervise.NewCgroup(mark)
+			cgroup = tree.NewCgroup(mark)
 		}
 	}
 	pid, err := h.start(pty.Command{Argv: argv, Env: env, Dir: m.Cwd}, cgroup)
@@ -149,7 +149,7 @@ func (h *Host) begin(env []string, hostPID int) error {
 }
 
 // start starts the program in the session's cgroup.
-func (h *Host) start(c pty.Command, cgroup supervise.Cgroup) (pid int, err error) {
+func (h *Host) start(c pty.Command, cgroup tree.Cgroup) (pid int, err error) {
 	if c.Cgroup, err = cgroup.Open(); err != nil {
 		log.Print(err) // its processes are found by scanning then
 	}
@@ -189,7 +189,7 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 	c := &core{
 		clock: clock, term: term,
 		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{}, logNews: map[wake.Signal]struct{}{},
-		rest: supervise.NewActivity(), moved: wake.New(), paused: wake.New(), held: wake.New(), editor: cell.EditorOf(m.Command[0]),
+		rest: tree.NewActivity(), moved: wake.New(), paused: wake.New(), held: wake.New(), editor: cell.EditorOf(m.Command[0]),
 	}
 	w, err := eventlog.Create(h.dir.Log(), eventlog.Options{
 		Header:     eventlog.Header{Cols: m.Cols, Rows: m.Rows, Term: m.Term, Title: m.Name, Command: strings.Join(m.Command, " ")},
@@ -211,17 +211,17 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 
 // cgroup returns the cgroup in which the program was started, or the zero
 // value. After an upgrade the record was read from a file, so it is checked.
-func (h *Host) cgroup() supervise.Cgroup {
-	c := supervise.Cgroup{Path: h.record.Cgroup}
+func (h *Host) cgroup() tree.Cgroup {
+	c := tree.Cgroup{Path: h.record.Cgroup}
 	if mark, err := h.dir.Mark(); err != nil || !c.Belongs(mark) {
-		return supervise.Cgroup{}
+		return tree.Cgroup{}
 	}
 	return c
 }
 
 // adopt takes charge of the program.
 func (h *Host) adopt(pid int) {
-	h.tree, h.closed = supervise.Adopt(pid, h.cgroup()), make(chan struct{})
+	h.tree, h.closed = tree.Adopt(pid, h.cgroup()), make(chan struct{})
 	h.input = newInputQueue(h.tty)
 	h.tty.SetRoot(pid, os.Getpid())
 	h.cells = &cells{
@@ -246,7 +246,7 @@ func MainFrom(ctx context.Context, version, socket string) error {
 	}
 	return run(ctx, version, conn, conn, lock, func() {
 		conn.Close() // Best effort: the creator has had its word.
-		supervise.LetGo(os.Stdout)
+		tree.LetGo(os.Stdout)
 	})
 }
 

@@ -42,7 +42,7 @@ type cells struct {
 type running struct {
 	cells *cells
 	id    string
-	turn  *cellTurn
+	pass  *cellPass
 	state cell.State // drive's
 
 	// guarded by cells.mu
@@ -101,7 +101,7 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	id = ident.New(now)
 	r = &running{
 		cells: cs, id: id, changed: make(chan struct{}), released: wake.New(), state: cell.Begin(req.Code, cs.learned),
-		turn: &cellTurn{sink: cell.NewSink(cs.store.OutputPath(id)), moved: wake.New()},
+		pass: &cellPass{sink: cell.NewSink(cs.store.OutputPath(id)), moved: wake.New()},
 		life: cellLife{Begun: cs.h.core.clock(), Record: cell.Record{
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		}},
@@ -282,10 +282,10 @@ func (r *running) finish(end cell.Result, problem string) {
 	c.mu.Lock()
 	c.cell = nil
 	c.mu.Unlock()
-	if r.turn.hook != nil {
-		r.turn.hook.close()
+	if r.pass.hook != nil {
+		r.pass.hook.close()
 	}
-	if err := r.turn.sink.Close(&end); err != nil {
+	if err := r.pass.sink.Close(&end); err != nil {
 		log.Printf("keep a cell's output: %v", err)
 		end.AddNotSaved(notSaved("its whole output", err))
 	}

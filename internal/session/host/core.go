@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/wake"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
@@ -23,7 +23,7 @@ import (
 // it, except to write the log.
 type core struct {
 	clock func() time.Duration // monotonic, since the session's start
-	rest  *supervise.Activity  // when nothing happens, memory is returned
+	rest  *tree.Activity       // when nothing happens, memory is returned
 
 	mu sync.Mutex // guards the fields below
 	coreState
@@ -38,7 +38,7 @@ type core struct {
 	logsRead  chan struct{}            // closed when the last log stream has ended; or nil
 	shell     cell.ShellMarks
 	progress  eventlog.TerminalWork // reported last
-	cell      *cellTurn             // or nil while no cell runs
+	cell      *cellPass             // or nil while no cell runs
 	// editorAsked: the shell's editor has asked its question behind this prompt.
 	editorAsked bool
 	editor      cell.Editor // of the session's own shell
@@ -310,12 +310,12 @@ func (c *core) size() (cols, rows int) {
 	return c.term.Size()
 }
 
-// notesPerTurn bounds the notes that one turn logs. A program that sends more
+// notesPerPass bounds the notes that one pass logs. A program that sends more
 // in one chunk of output loses the later ones.
-const notesPerTurn = 16
+const notesPerPass = 16
 
 // notesLocked logs what the program did to its terminal that no screen shows.
-// Of several bells or progress reports in one turn the last is enough.
+// Of several bells or progress reports in one pass the last is enough.
 func (c *core) notesLocked() {
 	notes := c.term.TakeNotes()
 	if len(notes) == 0 {
@@ -333,7 +333,7 @@ func (c *core) notesLocked() {
 		case vt.NoteClipboard:
 			clipboard = &n
 		case vt.NoteNotification:
-			if logged++; logged <= notesPerTurn {
+			if logged++; logged <= notesPerPass {
 				c.log.Append(eventlog.Note, n.Encode())
 			}
 		}

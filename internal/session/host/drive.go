@@ -17,18 +17,18 @@ func (r *running) drive() {
 	check := h.newReadyCheck()
 	pause := time.NewTimer(lastProbePause)
 	defer pause.Stop()
-	r.turn.moved.Set() // the first look is now
+	r.pass.moved.Set() // the first look is now
 	probed := h.core.clock() - time.Second
 	var short time.Duration // how long to nap before the next look
 	for {
 		if short > 0 {
 			nap(short)
 			short = 0
-			r.turn.moved.Set()
+			r.pass.moved.Set()
 		}
 		var hookEnded, exited bool
 		select {
-		case <-r.turn.moved:
+		case <-r.pass.moved:
 		case <-pause.C:
 		case <-r.hookEnded():
 			hookEnded = true
@@ -38,8 +38,8 @@ func (r *running) drive() {
 			r.endReleased()
 			return
 		case <-h.stopCells: // the host replaces its binary, and takes the cell along
-			if r.turn.hook != nil {
-				r.turn.hook.close()
+			if r.pass.hook != nil {
+				r.pass.hook.close()
 			}
 			return
 		}
@@ -85,10 +85,10 @@ func pauseFor(t *time.Timer, d time.Duration) (short time.Duration) {
 // hookEnded returns a channel that is closed when the hook ends. It is nil if
 // there is no hook.
 func (r *running) hookEnded() <-chan struct{} {
-	if r.turn.hook == nil {
+	if r.pass.hook == nil {
 		return nil
 	}
-	return r.turn.hook.ended
+	return r.pass.hook.ended
 }
 
 // observe collects what callers did, what the shell's marks say and what the
@@ -103,8 +103,8 @@ func (r *running) observe() (o cell.Observed, activity uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cursor, modes := c.term.Cursor(), c.term.Modes()
-	o.Shell, o.ShellEnded = c.shell, r.turn.Over
-	o.Answered, o.Heard = c.OutputSeq != r.turn.SentSeq, c.OutputSeq != r.turn.LineSeq
+	o.Shell, o.ShellEnded = c.shell, r.pass.Over
+	o.Answered, o.Heard = c.OutputSeq != r.pass.SentSeq, c.OutputSeq != r.pass.LineSeq
 	o.Quiet = c.clock() - max(c.LastOutput, c.LastInput)
 	o.Left = cell.Prompt{Text: cell.PromptAt(c.term), Col: cursor.Col}
 	o.Line = c.term.ScreenLine() + int64(cursor.Row)
@@ -247,12 +247,12 @@ func (c *core) forgetShell() {
 // enter types code. Output from here on belongs to the cell. It returns false
 // if somebody else typed since the observation.
 func (r *running) enter(a cell.Action, o cell.Observed) (typed bool, err error) {
-	if a.First && r.cells.hook != "" && r.turn.hook == nil {
+	if a.First && r.cells.hook != "" && r.pass.hook == nil {
 		hook, err := startHook(r.cells.hook, r.life.Record.Code)
 		if err != nil {
 			return false, err
 		}
-		r.turn.hook = hook
+		r.pass.hook = hook
 	}
 	h := r.cells.h
 	h.typing.Lock() // from the claim to the queue
@@ -265,30 +265,30 @@ func (r *running) enter(a cell.Action, o cell.Observed) (typed bool, err error) 
 	return true, r.submitLocked(a.Input)
 }
 
-// expect tells the turn which echo to expect from the code about to be typed.
+// expect tells the pass which echo to expect from the code about to be typed.
 func (r *running) expect(a cell.Action, o cell.Observed) {
-	c, t := r.cells.h.core, r.turn
+	c, p := r.cells.h.core, r.pass
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a.NewCommand {
-		t.Over, t.Ends = false, c.shell.Ends
+		p.Over, p.Ends = false, c.shell.Ends
 	}
 	if a.First {
-		c.cell, t.SentSeq = t, c.OutputSeq
+		c.cell, p.SentSeq = p, c.OutputSeq
 	}
-	t.LineSeq = c.OutputSeq
+	p.LineSeq = c.OutputSeq
 	if !r.state.ByShell {
-		t.prompt = r.state.Prompt.Text
+		p.prompt = r.state.Prompt.Text
 	}
 	if a.Input.Whole {
-		t.TypedAt = &typedAt{o.Line, o.Left.Col, strings.Split(a.Input.Text, "\n")}
+		p.TypedAt = &typedAt{o.Line, o.Left.Col, strings.Split(a.Input.Text, "\n")}
 		return
 	}
-	t.take = cell.NewCollector(t.sink, o.Line, o.Left.Col)
+	p.take = cell.NewCollector(p.sink, o.Line, o.Left.Col)
 	if a.Input.Redraws {
-		t.take.ExpectRedrawn(a.Input.Text, r.state.Prompt.Text)
+		p.take.ExpectRedrawn(a.Input.Text, r.state.Prompt.Text)
 	} else {
-		t.take.Expect(a.Input.Text)
+		p.take.Expect(a.Input.Text)
 	}
 }
 

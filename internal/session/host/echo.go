@@ -32,7 +32,7 @@ type echoLine struct {
 	Kernel  bool   `json:"kernel,omitempty"`  // the kernel echoes it; else only a line editor may
 	Ahead   bool   `json:"ahead,omitempty"`   // a line editor may echo it when it begins to read
 	At      *place `json:"at,omitempty"`      // where the echo begins, or nil: unknown
-	Tries   int    `json:"tries,omitempty"`   // turns in which the whole screen is searched for it
+	Tries   int    `json:"tries,omitempty"`   // passes in which the whole screen is searched for it
 	Starts  int    `json:"starts,omitempty"`  // of line editors that were waited for
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/poll"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session/home"
 	"den/internal/session/wire"
 
@@ -66,7 +66,7 @@ func (h *Host) startGuard() (_ *guard, err error) {
 	defer watch.Close() // the guard has its own
 	g := &guard{state: state, pipe: pipe}
 	var ready home.Ready
-	proc, err := supervise.Detached{
+	proc, err := tree.Detached{
 		Binary: binary, Argv: []string{"den", "host", h.manifest().Name, h.dir.ID, GuardFlag}, Dir: "/", Log: h.dir.HostLog(),
 		Env: []string{home.HostMark + "=" + h.dir.ID}, Extra: []*os.File{h.lock, state, watch},
 	}.Start(context.Background(), guardBoot{Home: h.dir.Home, ID: h.dir.ID}, &ready)
@@ -108,7 +108,7 @@ func Guard(version string, stdin io.Reader, stdout io.WriteCloser) error {
 	if err := json.NewEncoder(stdout).Encode(home.Ready{}); err != nil {
 		return fmt.Errorf("tell the host: %w", err)
 	}
-	supervise.LetGo(stdout)
+	tree.LetGo(stdout)
 	if n, _ := os.NewFile(guardWatch, "watch").Read(make([]byte, 1)); n > 0 {
 		return nil
 	}

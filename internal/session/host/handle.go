@@ -304,7 +304,7 @@ func (h *Host) typeIf(in wire.InputIf) (wire.InputIfResult, error) {
 }
 
 // refuses returns why input must not be sent, or "". Output that the program
-// wrote and no turn has handled yet counts too; recordInput checks the rest.
+// wrote and no pass has handled yet counts too; recordInput checks the rest.
 func (h *Host) refuses(by typist) string {
 	if by.program != nil && !h.inForeground(*by.program) {
 		return wire.RefusedProgram

@@ -28,7 +28,7 @@ const hookTail = 50 * time.Millisecond
 
 // hook is one run of it, for one cell.
 type hook struct {
-	lines *hookLines // of the turn: core.mu guards it
+	lines *hookLines // of the pass: core.mu guards it
 	queue chan string
 	stop  chan struct{} // closed when the cell is over
 	ended chan struct{} // closed when the hook has ended
@@ -115,14 +115,14 @@ func (h *hook) feed(to io.Writer) {
 // does not split it.
 func (r *running) restHook(o cell.Observed, activity uint64) {
 	waits := o.Ready || o.Probe.State == pty.Unknown && o.Quiet >= hookTail
-	if r.turn.hook == nil || !o.Sent || !waits {
+	if r.pass.hook == nil || !o.Sent || !waits {
 		return
 	}
 	c := r.cells.h.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.Activity == activity { // or more has come since
-		r.turn.hook.restLocked()
+		r.pass.hook.restLocked()
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session/home"
 	"den/internal/session/wire"
 )
@@ -31,7 +31,7 @@ type Host struct {
 	tty    *pty.PTY
 	core   *core
 	input  *inputQueue
-	tree   *supervise.Tree
+	tree   *tree.Tree
 	cells  *cells
 	server *server
 	lock   *os.File // held open until the end: it says that we live
@@ -57,7 +57,7 @@ type Host struct {
 	guard     *guard        // likewise: it watches the replacement
 	upgrades  int           // how often that happened
 
-	syncAlways bool // the log is synced at every turn
+	syncAlways bool // the log is synced at every pass
 }
 
 // Scrollback is how many lines above the screen the emulator keeps.
@@ -163,7 +163,7 @@ func (h *Host) run(ctx context.Context) error {
 // a session that is killed.
 func (h *Host) beginEnd() {
 	if h.isKilled() {
-		h.tree.EmptyWithin(supervise.KillLimit)
+		h.tree.EmptyWithin(tree.KillLimit)
 		return
 	}
 	h.transition.Lock()

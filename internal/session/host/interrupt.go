@@ -80,7 +80,7 @@ func (r *running) markPressed() (sent bool) {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
 	r.life.Pressed = true
-	r.turn.moved.Set()
+	r.pass.moved.Set()
 	return r.life.Sent
 }
 
@@ -97,7 +97,7 @@ func (cs *cells) press(r *running) (over bool, err error) {
 	}
 	if r != nil {
 		r.life.Interrupted = true
-		r.turn.moved.Set()
+		r.pass.moved.Set()
 	}
 	return false, nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/wake"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session/home"
 	"den/internal/session/wire"
 
@@ -23,7 +23,7 @@ const signalGrace = 2 * time.Second
 // endOnSignal ends the session on SIGTERM or SIGINT. A signal that arrives
 // while the binary is replaced is handed over to the next one.
 func (h *Host) endOnSignal(stop <-chan struct{}) {
-	supervise.EndOnSignal(h.asked, stop, signalGrace, func(by os.Signal, grace time.Duration) {
+	tree.EndOnSignal(h.asked, stop, signalGrace, func(by os.Signal, grace time.Duration) {
 		name := "a signal"
 		if sig, ok := by.(syscall.Signal); ok {
 			name = unix.SignalName(sig)
@@ -43,7 +43,7 @@ func (h *Host) kill(grace time.Duration) (wire.Killed, error) {
 	if err := h.beginKill(); err != nil {
 		return wire.Killed{}, err
 	}
-	killed, err := h.tree.End(grace, supervise.HangUp, supervise.Terminate)
+	killed, err := h.tree.End(grace, tree.HangUp, tree.Terminate)
 	if err != nil {
 		log.Print(err) // the record tells of the program, which may have ended
 	}

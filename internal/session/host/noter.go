@@ -165,7 +165,7 @@ func (p *pauseLook) guess() bool { return !p.ready }
 
 // noteWorking notes that the program works.
 func (h *Host) noteWorking() {
-	h.noteTurn(attention.Working, false, func(t attention.Turn, now time.Time) attention.Turn { return t.Work(now) })
+	h.noteActivity(attention.Working, false, func(n attention.Note, now time.Time) attention.Note { return n.Work(now) })
 }
 
 // noteWaiting notes that the program waits for input. It is the end of a turn
@@ -179,7 +179,7 @@ func (n *noter) noteWaiting(guess bool) {
 	if h.cells.active == nil {
 		end = h.endOfTurn()
 	}
-	h.noteTurn(attention.Waiting, guess, func(t attention.Turn, now time.Time) attention.Turn { return t.Rest(now, end) })
+	h.noteActivity(attention.Waiting, guess, func(n attention.Note, now time.Time) attention.Note { return n.Rest(now, end) })
 }
 
 // endOfTurn is the end of the turn that was typed, if there was one.
@@ -199,16 +199,16 @@ func (h *Host) worked() bool {
 	return m.Noted != nil && m.Noted.Activity == attention.Working
 }
 
-// noteTurn writes down a change of what the program does: first in the record,
+// noteActivity writes down a change of what the program does: first in the record,
 // so that who hears of it from the log finds it there. What is noted already is
 // not written again.
-func (h *Host) noteTurn(what attention.Activity, guess bool, change func(attention.Turn, time.Time) attention.Turn) {
+func (h *Host) noteActivity(what attention.Activity, guess bool, change func(attention.Note, time.Time) attention.Note) {
 	if m := h.manifest(); m.Noted != nil && m.Noted.Activity == what {
 		return
 	}
 	at := h.core.lastMoved() // not later: somebody may have looked since
 	h.editNoted(func(n *home.Noted) {
-		n.Turn, n.Guess = change(n.Turn, at), guess
+		n.Note, n.Guess = change(n.Note, at), guess
 	})
 	h.core.append(eventlog.Note, eventlog.ActivityNote{Activity: string(what), Guess: guess}.Encode())
 }
@@ -279,12 +279,12 @@ func (r *running) noteCellLocked() {
 		noted.Over, noted.Failure = time.Time{}, ""
 	case rec.By == cell.ByInt || rec.By == cell.ByRelease: // somebody ended it
 	case rec.Status == cell.Failed || rec.ExitCode != nil && *rec.ExitCode != 0:
-		noted.Turn = noted.Fail(time.Now().UTC(), cellFailure(rec.Result))
+		noted.Note = noted.Fail(time.Now().UTC(), cellFailure(rec.Result))
 	default:
-		noted.Turn = noted.Rest(time.Now().UTC(), attention.News)
+		noted.Note = noted.Rest(time.Now().UTC(), attention.News)
 	}
-	if noted.Turn != before.Turn || noted.Question != before.Question {
-		h.editNoted(func(n *home.Noted) { n.Turn, n.Question = noted.Turn, noted.Question })
+	if noted.Note != before.Note || noted.Question != before.Question {
+		h.editNoted(func(n *home.Noted) { n.Note, n.Question = noted.Note, noted.Question })
 	}
 }
 

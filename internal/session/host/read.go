@@ -9,7 +9,7 @@ import (
 
 // The kernel buffers 12 KiB of a terminal's output and then blocks the
 // program. In a flood of output one goroutine therefore only reads and another
-// runs the turns, so that the program keeps running while its output is
+// runs the passes, so that the program keeps running while its output is
 // recorded and drawn. The buffer between them is bounded: a flood still waits
 // for the log.
 const (
@@ -20,22 +20,22 @@ const (
 	floodChunk = 4 << 10
 )
 
-// readTerminal runs a turn for every chunk until the terminal hangs up.
+// readTerminal runs a pass for every chunk until the terminal hangs up.
 func (h *Host) readTerminal() {
 	free := make(chan []byte, chunksAhead)
 	for range chunksAhead {
 		free <- make([]byte, chunkSize)
 	}
 	read := make(chan []byte, chunksAhead)
-	turned := make(chan struct{})
+	passed := make(chan struct{})
 	go func() {
-		defer close(turned)
+		defer close(passed)
 		for chunk := range read {
-			h.turn(chunk)
+			h.pass(chunk)
 			free <- chunk[:chunkSize]
 		}
 	}()
-	defer func() { close(read); <-turned }()
+	defer func() { close(read); <-passed }()
 	for {
 		buf := <-free
 		n, err := h.tty.Take(buf)
@@ -43,7 +43,7 @@ func (h *Host) readTerminal() {
 		case n > 0 && (n >= floodChunk || !caughtUp):
 			read <- buf[:n]
 		case n > 0:
-			h.turn(buf[:n])
+			h.pass(buf[:n])
 			fallthrough
 		default:
 			free <- buf
@@ -57,8 +57,8 @@ func (h *Host) readTerminal() {
 	}
 }
 
-// turn processes one chunk of output and answers what the program asked.
-func (h *Host) turn(chunk []byte) {
+// pass processes one chunk of output and answers what the program asked.
+func (h *Host) pass(chunk []byte) {
 	replies := h.core.output(chunk)
 	h.tty.Handled()
 	if replies {

@@ -20,7 +20,7 @@ import (
 	"den/internal/base/statefile"
 	"den/internal/base/wake"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/screen/eventlog"
 	"den/internal/session/cell"
 	"den/internal/session/home"
@@ -148,7 +148,7 @@ func (h *Host) replaceBinary() error {
 		return err
 	}
 	signal.Stop(h.asked) // from here on, a signal ends this process, and the guard the session: it needs the state
-	defer supervise.CatchAgain(h.asked)
+	defer tree.CatchAgain(h.asked)
 	if len(h.asked) > 0 && !state.Asked {
 		return errors.New("a signal asked the host to end first")
 	}
@@ -242,7 +242,7 @@ func resume(version string, stateFD int) (*Host, error) {
 		unix.CloseOnExec(fd)
 	}
 	h := newHost(s.Home.Dir(s.ID), version)
-	h.asked = supervise.CatchSignals()
+	h.asked = tree.CatchSignals()
 	if s.Guard != 0 { // an older den has none
 		tellGuard(os.NewFile(uintptr(s.Guard), "guard"))
 	}
@@ -309,7 +309,7 @@ type cellsState struct {
 type activeState struct {
 	cellLife
 	cell.State
-	turnState
+	passState
 	Sink cell.SinkState       `json:"sink"`
 	Take *cell.CollectorState `json:"take,omitempty"`
 }
@@ -342,13 +342,13 @@ func (cs *cells) handover() (cellsState, error) {
 	if r == nil {
 		return s, nil
 	}
-	sink, err := r.turn.sink.State()
+	sink, err := r.pass.sink.State()
 	if err != nil {
 		return s, err
 	}
-	s.Active = &activeState{cellLife: r.life, State: r.state, turnState: r.turn.turnState, Sink: sink}
-	if r.turn.take != nil {
-		take := r.turn.take.State()
+	s.Active = &activeState{cellLife: r.life, State: r.state, passState: r.pass.passState, Sink: sink}
+	if r.pass.take != nil {
+		take := r.pass.take.State()
 		s.Active.Take = &take
 	}
 	return s, nil
@@ -374,11 +374,11 @@ func (cs *cells) restore(s cellsState) error {
 	if err != nil {
 		return err
 	}
-	turn := &cellTurn{turnState: a.turnState, sink: sink, moved: wake.New()}
+	pass := &cellPass{passState: a.passState, sink: sink, moved: wake.New()}
 	if a.Take != nil {
-		turn.take = cell.ResumeCollector(sink, *a.Take)
+		pass.take = cell.ResumeCollector(sink, *a.Take)
 	}
-	cs.active = &running{cells: cs, id: id, turn: turn, state: a.State, life: a.cellLife, journal: journal, changed: make(chan struct{}), released: wake.New()}
+	cs.active = &running{cells: cs, id: id, pass: pass, state: a.State, life: a.cellLife, journal: journal, changed: make(chan struct{}), released: wake.New()}
 	return nil
 }
 
@@ -393,10 +393,10 @@ func (cs *cells) resumeActive() error {
 		if err != nil {
 			return err
 		}
-		r.turn.hook = hook
+		r.pass.hook = hook
 	}
 	if r.life.Sent {
-		cs.h.core.cell = r.turn
+		cs.h.core.cell = r.pass
 	}
 	r.armPatience()
 	cs.work.Go(r.drive)

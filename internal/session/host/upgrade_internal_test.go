@@ -230,7 +230,7 @@ func TestFirstStateIsRead(t *testing.T) {
 			Active: &activeState{
 				cellLife:  cellLife{Record: record, Begun: 8, Sent: true, Late: true, Pressed: true},
 				State:     cell.State{Lines: []string{"b"}, Typed: "a", ByShell: true, Prompt: dollar},
-				turnState: turnState{SentSeq: 4, Ends: 2, Over: true},
+				passState: passState{SentSeq: 4, Ends: 2, Over: true},
 				Sink:      cell.SinkState{Mem: []byte("x"), Size: 1},
 				Take:      &cell.CollectorState{Next: 11, Col: 2, Echo: &echo},
 			},

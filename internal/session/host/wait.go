@@ -18,7 +18,7 @@ const syncPatience = 200 * time.Millisecond
 const lastLines = 10
 
 // waiter holds one caller's conditions. Conditions on the screen are checked
-// in the turn that changed it, by that turn's goroutine. Conditions on time
+// in the pass that changed it, by that pass's goroutine. Conditions on time
 // are checked by the waiter's own goroutine, when they may have become true.
 type waiter struct {
 	wire.Wait
@@ -44,7 +44,7 @@ func newWaiter(w wire.Wait, now time.Duration) (*waiter, error) {
 	return &waiter{Wait: w, matcher: m, begun: now, notify: wake.New()}, nil
 }
 
-// view is the screen in one turn.
+// view is the screen in one pass.
 type view struct {
 	screen.View
 	c   *core

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
@@ -26,7 +26,7 @@ func newTestHost(t *testing.T) *Host {
 	c := &core{
 		clock: clock, term: vt.New(vt.Config{Cols: 40, Rows: 5, Scrollback: 10}),
 		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{},
-		rest: supervise.NewActivity(), paused: make(chan struct{}, 1),
+		rest: tree.NewActivity(), paused: make(chan struct{}, 1),
 	}
 	log, err := eventlog.Create(t.TempDir(), eventlog.Options{
 		Header: eventlog.Header{Cols: 40, Rows: 5}, Clock: clock, Now: time.Now, Repaint: func() []byte { return c.term.Dump() },
@@ -102,8 +102,8 @@ func TestWaitText(t *testing.T) {
 	})
 }
 
-// A text that stands for one turn only is seen all the same.
-func TestWaitSeesEveryTurn(t *testing.T) {
+// A text that stands for one pass only is seen all the same.
+func TestWaitSeesEveryPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTestHost(t)
 		out := begin(t, h, wire.Wait{Text: str("blink")})

@@ -21,7 +21,7 @@ import (
 	"den/internal/place/provider"
 	"den/internal/place/provider/container"
 	"den/internal/place/workspace"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/ticks/datarepo"
@@ -322,7 +322,7 @@ func (h hosts) Run(ctx context.Context, at home.Place) error {
 func (h hosts) Discard(at home.Place) error {
 	ctx, cancel := context.WithTimeout(context.Background(), discardLimit)
 	defer cancel()
-	_, err := supervise.Sweep(ctx, home.HostMark+"="+at.Dir.ID)
+	_, err := tree.Sweep(ctx, home.HostMark+"="+at.Dir.ID)
 	return err
 }
 

@@ -19,7 +19,7 @@ import (
 	"den/internal/agent/runner/local"
 	"den/internal/agent/runner/script"
 	"den/internal/place/provider/container"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/testkit/podmantest"
 	"den/internal/ticks/box"
 	"den/internal/ticks/datarepo"
@@ -92,7 +92,7 @@ func (h *kernelHome) open() error {
 	if err != nil {
 		return err
 	}
-	mark, err := supervise.Mark("kernel", in.Dir.Path)
+	mark, err := tree.Mark("kernel", in.Dir.Path)
 	if err != nil {
 		return err
 	}

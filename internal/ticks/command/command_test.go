@@ -14,7 +14,7 @@ import (
 	"den/internal/agent/runner/local"
 	"den/internal/base/fault"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/ticks/command"
 )
 
@@ -72,7 +72,7 @@ func TestLimitEndsTheTree(t *testing.T) {
 	if _, err := os.Stat(file); err == nil && r.Stdout != "up\n" {
 		t.Errorf("its output is %q", r.Stdout)
 	}
-	if left := pty.Marked(supervise.RunnerMark + "=" + t.Name()); len(left) != 0 {
+	if left := pty.Marked(tree.RunnerMark + "=" + t.Name()); len(left) != 0 {
 		t.Errorf("processes %v are left", left)
 	}
 }

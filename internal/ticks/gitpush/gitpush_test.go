@@ -13,7 +13,7 @@ import (
 
 	"den/internal/process/git"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/testkit/need"
 	"den/internal/ticks/gitpush"
 )
@@ -133,7 +133,7 @@ func TestLimit(t *testing.T) {
 	p.Git.Environ = append(p.Git.Environ, "GIT_SSH_COMMAND="+ssh)
 	p.Limit = time.Second
 	w.push(p, gitpush.Failed, "longer than 1s")
-	if left := pty.Marked(supervise.RunnerMark + "=" + t.Name()); len(left) != 0 {
+	if left := pty.Marked(tree.RunnerMark + "=" + t.Name()); len(left) != 0 {
 		t.Errorf("processes %v are left", left)
 	}
 }

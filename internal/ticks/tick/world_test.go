@@ -19,7 +19,7 @@ import (
 	"den/internal/agent/runner"
 	"den/internal/agent/runner/local"
 	"den/internal/agent/runner/script"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/testkit/dentest"
@@ -128,7 +128,7 @@ func (w *world) open(root string, mind runner.Driver, log *lines) error {
 	if err != nil {
 		return err
 	}
-	mark, err := supervise.Mark("kernel", in.Dir.Path)
+	mark, err := tree.Mark("kernel", in.Dir.Path)
 	if err != nil {
 		return err
 	}

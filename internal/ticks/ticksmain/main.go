@@ -26,7 +26,7 @@ import (
 	"den/internal/base/mcpserver"
 	"den/internal/base/plainjson"
 	"den/internal/process/git"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/ticks/box"
@@ -144,7 +144,7 @@ func (f kernelFlags) options(in *instance.Instance, log *slog.Logger, environ []
 	if err != nil {
 		return tick.Options{}, nil, err
 	}
-	mark, err := supervise.Mark("kernel", in.Dir.Path)
+	mark, err := tree.Mark("kernel", in.Dir.Path)
 	if err != nil {
 		return tick.Options{}, nil, err
 	}

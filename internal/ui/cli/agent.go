@@ -217,7 +217,7 @@ For an agent on a screen den has the recording instead: see 'den agent peek' and
 			if most < 1 {
 				return fault.Errorf(fault.Usage, "-n %d: at least one", most)
 			}
-			dir, err := a.mindOf(cmd.Context(), args[0])
+			dir, err := a.harnessDir(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -230,9 +230,9 @@ For an agent on a screen den has the recording instead: see 'den agent peek' and
 	return cmd
 }
 
-// mindOf is where the harness of an agent keeps its files. The keeper knows, also
+// harnessDir is where the harness of an agent keeps its files. The keeper knows, also
 // of an agent that has moved; without one its name tells.
-func (a *app) mindOf(ctx context.Context, name string) (string, error) {
+func (a *app) harnessDir(ctx context.Context, name string) (string, error) {
 	p, err := a.stateDir()
 	if err != nil {
 		return "", err
@@ -243,12 +243,12 @@ func (a *app) mindOf(ctx context.Context, name string) (string, error) {
 		return "", err
 	case kept && found == nil:
 		return "", fault.Hintf(fault.Errorf(fault.NotFound, "no agent '%s' in the workspace", name), "'den ps' lists them")
-	case kept && found.Mind == "":
+	case kept && found.Harness == "":
 		return "", noTurns(found.Name)
 	case kept:
-		key = found.Mind
+		key = found.Harness
 	}
-	dir := p.Mind(key)
+	dir := p.Harness(key)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return "", noTurns(name)
 	}

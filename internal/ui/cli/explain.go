@@ -164,8 +164,8 @@ func (a *app) placeTree(p keeper.StateDir, ws *workspace.Workspace, ag *workspac
 // stateSource returns the sources of an agent's state, the most reliable
 // first.
 func stateSource(ag *workspace.Agent) []string {
-	name := conversation.SourceName(ag.Provider)
-	if name == "" || ag.StateSource == "screen" || ag.SessionProvider == "container" && !ag.IsMind() || ag.SessionProvider == "subprocess" {
+	name := conversation.SourceName(ag.Preset)
+	if name == "" || ag.StateSource == "screen" || ag.RunsIn == "container" && !ag.ByProtocol() || ag.RunsIn == "subprocess" {
 		return []string{"screen"}
 	}
 	return []string{name, "screen"}

@@ -17,7 +17,7 @@ import (
 	"den/internal/base/rpc"
 	"den/internal/keeper"
 	"den/internal/place/workspace"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session/home"
 
 	"github.com/spf13/cobra"
@@ -215,7 +215,7 @@ func (a *app) startKeeper(ctx context.Context, p keeper.StateDir, argv []string,
 	var answer struct {
 		Error *rpc.Error `json:"error"`
 	}
-	proc, err := supervise.Detached{
+	proc, err := tree.Detached{
 		Binary: argv[0], Argv: slices.Concat(argv, []string{"--announce"}, verb), Env: keeperEnv(a.environ, p),
 		Dir: filepath.Dir(p.Config), Log: p.Log(), Stays: true,
 	}.Start(ctx, nil, &answer)

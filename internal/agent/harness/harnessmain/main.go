@@ -21,7 +21,7 @@ import (
 	"den/internal/base/build"
 	"den/internal/base/environment"
 	"den/internal/base/fault"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session"
 	"den/internal/session/home"
 )
@@ -55,7 +55,7 @@ func run(args, environ []string, stdout io.Writer) error {
 	if !ok {
 		return fault.Hintf(fault.Errorf(fault.Usage, "agent '%s': no backend '%s'", c.Agent, c.Backend), "there are %v", drivers.Names())
 	}
-	mark, err := supervise.Mark("mind", dir)
+	mark, err := tree.Mark("mind", dir)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func run(args, environ []string, stdout io.Writer) error {
 		return err
 	}
 	defer logFile.Close() // Best effort: every line was written.
-	ctx, stop := supervise.UntilSignalled()
+	ctx, stop := tree.UntilSignalled()
 	defer stop()
 	// A supervisor runs on this machine: it judges the agent and must not be in
 	// its hands.

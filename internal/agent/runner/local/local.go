@@ -17,7 +17,7 @@ import (
 	"den/internal/agent/runner"
 	"den/internal/base/fault"
 	"den/internal/place/sandbox"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // Spawner starts processes on this machine. Mark is the same for all processes
@@ -33,7 +33,7 @@ type Spawner struct {
 // Clean kills what an earlier Spawner with the same mark left behind, when its
 // process was killed, and returns the number.
 func (s Spawner) Clean(ctx context.Context) (int, error) {
-	return supervise.Sweep(ctx, supervise.RunnerMark+"="+s.Mark)
+	return tree.Sweep(ctx, tree.RunnerMark+"="+s.Mark)
 }
 
 // Spawn starts a command in a process group of its own.
@@ -44,7 +44,7 @@ func (s Spawner) Spawn(ctx context.Context, c runner.Command) (runner.Process, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p := &process{mark: supervise.RunnerProcessMark + "=" + rand.Text(), ended: make(chan struct{})}
+	p := &process{mark: tree.RunnerProcessMark + "=" + rand.Text(), ended: make(chan struct{})}
 	argv, env := c.Argv, append(s.environment(c.Env), p.mark)
 	if s.Wrap != nil {
 		argv, env = s.Wrap(argv), append(env, sandbox.EnvNames+"="+strings.Join(slices.Sorted(maps.Keys(c.Env)), ","))
@@ -75,7 +75,7 @@ func (s Spawner) environment(own map[string]string) []string {
 	for _, key := range slices.Sorted(maps.Keys(own)) {
 		env = append(env, key+"="+own[key])
 	}
-	return append(env, supervise.RunnerMark+"="+s.Mark)
+	return append(env, tree.RunnerMark+"="+s.Mark)
 }
 
 // process is a spawned command.
@@ -150,7 +150,7 @@ func (p *process) Signal(s os.Signal) error {
 func (p *process) wait() {
 	err := p.reap()
 	p.exit = exitOf(p.cmd.ProcessState, err)
-	if _, err := supervise.Sweep(context.Background(), p.mark); err != nil {
+	if _, err := tree.Sweep(context.Background(), p.mark); err != nil {
 		p.exit.Reason = err.Error()
 	}
 	close(p.ended)

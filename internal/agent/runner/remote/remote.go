@@ -20,7 +20,7 @@ import (
 	"den/internal/agent/runner/remote/holder"
 	"den/internal/base/fault"
 	"den/internal/place/provider"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // Spawner starts processes through Exec. Each is held by a den of its own
@@ -82,8 +82,8 @@ func (s Spawner) command(c runner.Command) holder.Command {
 	}
 	maps.Copy(env, c.Env)
 	delete(env, "PATH") // this machine's; there is another where the command runs
-	env[supervise.RunnerMark] = s.Mark
-	env[supervise.RunnerProcessMark] = rand.Text()
+	env[tree.RunnerMark] = s.Mark
+	env[tree.RunnerProcessMark] = rand.Text()
 	return holder.Command{V: holder.Version, Argv: c.Argv, Dir: c.Dir, Env: env, Path: path.Dir(s.Den)}
 }
 

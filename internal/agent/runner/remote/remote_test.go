@@ -20,7 +20,7 @@ import (
 	"den/internal/place/provider"
 	"den/internal/place/provider/local"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/testkit/spawntest"
 )
 
@@ -130,7 +130,7 @@ func TestSpawnerKilled(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%q, %v", line, err)
 	}
-	if left := pty.Marked(supervise.RunnerMark + "=" + mark); len(left) != 2 {
+	if left := pty.Marked(tree.RunnerMark + "=" + mark); len(left) != 2 {
 		t.Errorf("there are processes %v", left)
 	}
 	if err := spawner.Process.Signal(syscall.SIGKILL); err != nil {
@@ -138,7 +138,7 @@ func TestSpawnerKilled(t *testing.T) {
 	}
 	spawner.Wait() // it was killed
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
-		left := pty.Marked(supervise.RunnerMark + "=" + mark)
+		left := pty.Marked(tree.RunnerMark + "=" + mark)
 		if len(left) == 0 {
 			return
 		}
@@ -156,7 +156,7 @@ func TestClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := exec.Command("sleep", "1000")
-	left.Env = append(os.Environ(), supervise.RunnerMark+"="+t.Name())
+	left.Env = append(os.Environ(), tree.RunnerMark+"="+t.Name())
 	if err := left.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,7 @@ func DecodeSpec(a *workspace.Agent) (Spec, workspace.Problems) {
 			problems = append(problems, t.Problem(key, "agent '%s': '%s' is negative", a.Name, key))
 		}
 	}
-	switch inContainer := a.SessionProvider == Kind; {
+	switch inContainer := a.RunsIn == Kind; {
 	case inContainer && s.Image == "" && s.Context == "":
 		problems = append(problems, a.Problem("runs_in", "agent '%s' lives in a container: [agents.container] needs an 'image' or a 'context'", a.Name))
 	case s.Image != "" && s.Context != "":

@@ -67,7 +67,7 @@ func Of(kind string) (Factory, error) {
 // runs_in must not meet old mistakes.
 func Decode(a *workspace.Agent) (options any, problems workspace.Problems) {
 	for _, f := range All {
-		own := f.Kind == a.SessionProvider
+		own := f.Kind == a.RunsIn
 		if f.Decode == nil || !own && a.Tables.Of(f.Kind).IsEmpty() {
 			continue
 		}

@@ -128,8 +128,8 @@ func TestDeployedWorkspace(t *testing.T) {
 	n := 0
 	for i := range ws.Agents {
 		a := &ws.Agents[i]
-		if _, problems := DecodeSpec(a); len(problems) > 0 || a.SessionProvider != Kind {
-			t.Errorf("agent '%s' in %s: %v", a.Name, a.SessionProvider, problems)
+		if _, problems := DecodeSpec(a); len(problems) > 0 || a.RunsIn != Kind {
+			t.Errorf("agent '%s' in %s: %v", a.Name, a.RunsIn, problems)
 		}
 		n += len(a.Members(a.Pool.Min))
 	}

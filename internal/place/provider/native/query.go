@@ -15,7 +15,7 @@ import (
 	"den/internal/place/provider"
 	"den/internal/place/provider/procname"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session/home"
 )
 
@@ -253,7 +253,7 @@ func (p *Provider) Processes(ctx context.Context, name string) ([]int, error) {
 // be another's here, and the processes are found by their mark.
 func processesOf(m *home.Manifest) []int {
 	if pty.HasEnv(m.HostPID, home.HostMark) {
-		return supervise.Below(m.HostPID)
+		return tree.Below(m.HostPID)
 	}
 	return pty.Marked(home.ProgramMark + "=" + m.ID)
 }

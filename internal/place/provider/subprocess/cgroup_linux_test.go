@@ -13,7 +13,7 @@ import (
 
 	"den/internal/place/provider/subprocess/shim"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/testkit/need"
 )
 
@@ -27,7 +27,7 @@ echo up; exec sleep 1080`
 
 func mayMakeCgroups(t *testing.T) {
 	t.Helper()
-	c := supervise.NewCgroup("subprocess-test-" + strconv.Itoa(os.Getpid()))
+	c := tree.NewCgroup("subprocess-test-" + strconv.Itoa(os.Getpid()))
 	if c.Path == "" {
 		need.Feature(t, "this user cannot create cgroups of version 2 here")
 	}

@@ -18,7 +18,7 @@ import (
 	"den/internal/place/provider/subprocess"
 	"den/internal/place/provider/subprocess/shim"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session/home"
 )
 
@@ -33,7 +33,7 @@ func (b *bench) record(name string) *shim.Record {
 func (b *bench) shimPID(name string) int {
 	b.Helper()
 	r := b.record(name)
-	mark, err := supervise.Mark(r.ID, filepath.Join(b.options.Dir, b.options.Owner, "sessions", name))
+	mark, err := tree.Mark(r.ID, filepath.Join(b.options.Dir, b.options.Owner, "sessions", name))
 	b.ok(err)
 	pids := pty.Marked(home.HostMark + "=" + mark)
 	if len(pids) != 1 {

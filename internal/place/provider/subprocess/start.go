@@ -19,7 +19,7 @@ import (
 	"den/internal/place/provider/children"
 	"den/internal/place/provider/inherit"
 	"den/internal/place/provider/subprocess/shim"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session/home"
 )
 
@@ -66,14 +66,14 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 		Starts: starts + 1, Argv: c.Argv, WorkDir: c.WorkDir, Grace: p.grace,
 		Rows: cmp.Or(c.Rows, provider.DefaultRows), // the height of the terminal that others would have
 	}
-	if boot.Mark, err = supervise.Mark(boot.ID, boot.Dir); err != nil {
+	if boot.Mark, err = tree.Mark(boot.ID, boot.Dir); err != nil {
 		return errors.Join(fmt.Errorf("start session '%s': %w", name, err), os.RemoveAll(boot.Dir))
 	}
 	boot.Env = environment(os.Environ(), c.Env, boot.ID, boot.Mark)
 	if boot.Socket, err = home.RunPath(socketKey(dir, boot.ID), os.Getenv); err != nil {
 		return errors.Join(err, os.RemoveAll(boot.Dir))
 	}
-	boot.Cgroup = supervise.NewCgroup(boot.Mark).Path // from here on, launch removes it
+	boot.Cgroup = tree.NewCgroup(boot.Mark).Path // from here on, launch removes it
 	if err := p.launch(ctx, boot, lock); err != nil {
 		// A start that failed is not counted: nothing of it can end.
 		return errors.Join(err, os.RemoveAll(boot.Dir), shim.WriteLock(lock, starts, name))
@@ -174,7 +174,7 @@ func checkConfig(name string, c provider.Config) error {
 // nothing of it runs any more.
 func (p *Provider) launch(ctx context.Context, boot shim.Bootstrap, lock *os.File) error {
 	var ready shim.Ready
-	proc, err := supervise.Detached{
+	proc, err := tree.Detached{
 		Binary: p.binary, Argv: []string{"den", "shim", boot.Name, boot.Mark}, Dir: "/", Log: shim.Dir(boot.Dir).ShimLog(),
 		// The mark keeps the session in which a shim was started from taking
 		// it for one of its own processes, and finds it.
@@ -184,7 +184,7 @@ func (p *Provider) launch(ctx context.Context, boot shim.Bootstrap, lock *os.Fil
 	if err != nil {
 		err = fmt.Errorf("start session '%s': %w", boot.Name, err)
 	} else if ready.Error != nil {
-		supervise.Discard(proc)
+		tree.Discard(proc)
 		err = ready.Error.Err()
 	}
 	if err == nil {

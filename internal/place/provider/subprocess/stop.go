@@ -11,7 +11,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/place/provider/subprocess/shim"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session/home"
 )
 
@@ -45,11 +45,11 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 // force ends a session whose shim does not answer, or speaks another
 // language. Its processes are known by their marks.
 func (p *Provider) force(ctx context.Context, s *state) error {
-	mark, err := supervise.Mark(s.record.ID, string(s.dir))
+	mark, err := tree.Mark(s.record.ID, string(s.dir))
 	if err != nil {
 		return err
 	}
-	if _, err := supervise.Sweep(ctx, home.HostMark+"="+mark); err != nil {
+	if _, err := tree.Sweep(ctx, home.HostMark+"="+mark); err != nil {
 		return err
 	}
 	if err := untilFree(ctx, p.root.lock(s.record.Name)); err != nil {
@@ -70,7 +70,7 @@ func (p *Provider) sweepUnclosed(ctx context.Context, s *state) error {
 // sweep kills the processes of one life of a session, found by their cgroup
 // and by their environment.
 func sweep(ctx context.Context, dir shim.Dir, r *shim.Record) error {
-	mark, err := supervise.Mark(r.ID, string(dir))
+	mark, err := tree.Mark(r.ID, string(dir))
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func sweep(ctx context.Context, dir shim.Dir, r *shim.Record) error {
 }
 
 func sweepMarked(ctx context.Context, mark, cgroup string) error {
-	_, err := supervise.SweepSession(ctx, mark, cgroup)
+	_, err := tree.SweepSession(ctx, mark, cgroup)
 	return err
 }
 

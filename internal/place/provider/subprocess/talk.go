@@ -14,7 +14,7 @@ import (
 	"den/internal/base/rpc"
 	"den/internal/place/provider"
 	"den/internal/place/provider/subprocess/shim"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/session/home"
 )
 
@@ -190,7 +190,7 @@ const answerLimit = 10 * time.Second
 // begun, and each of them may have to kill.
 func (p *Provider) patience(method string) time.Duration {
 	if method == shim.MethodStop {
-		return answerLimit + 2*(p.grace+supervise.KillLimit)
+		return answerLimit + 2*(p.grace+tree.KillLimit)
 	}
 	return answerLimit
 }

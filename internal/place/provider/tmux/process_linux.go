@@ -13,7 +13,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // allProcesses lists the live processes of this user, but for this one.
@@ -41,7 +41,7 @@ func allProcesses() ([]process, error) {
 		environ := pty.Environ(pid)
 		pr.mark = cmp.Or(variable(environ, markKey), variable(environ, gateKey))
 		pr.server = variable(environ, serverKey)
-		pr.host = variable(environ, supervise.HostMark) != "" && supervise.IsHost(pid)
+		pr.host = variable(environ, tree.HostMark) != "" && tree.IsHost(pid)
 		all = append(all, pr)
 	}
 	return all, nil

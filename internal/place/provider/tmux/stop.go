@@ -13,7 +13,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/wake"
 	"den/internal/place/provider"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 const (
@@ -97,7 +97,7 @@ func (p *Provider) end(ctx context.Context, processes func() ([]process, error),
 		if err := p.endSeen(ctx, processes, steps...); err != nil {
 			return err
 		}
-		if try == endTries || !supervise.AwaitTransitions(ctx) {
+		if try == endTries || !tree.AwaitTransitions(ctx) {
 			return nil
 		}
 	}

@@ -31,7 +31,7 @@ import (
 	"den/internal/base/filelock"
 	"den/internal/place/provider"
 	"den/internal/place/provider/local"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // Options say which server, and whose sessions on it.
@@ -59,7 +59,7 @@ type Provider struct {
 	patience time.Duration
 	realm    string // names the socket in the marks of processes
 	prefix   string // what this owner's tmux session names begin with
-	scans    supervise.SharedScan[listing]
+	scans    tree.SharedScan[listing]
 	stamps   stamps
 
 	gate   chan struct{} // has one token: whoever holds it may connect; guards the fields below
@@ -121,7 +121,7 @@ func Open(o Options) (*Provider, error) {
 	p := &Provider{
 		socket: socket, owner: o.Owner, binary: binary, grace: o.Grace, patience: o.Patience,
 		realm: hex.EncodeToString(sum[:8]), prefix: ownerPrefix(o.Owner), gate: make(chan struct{}, 1),
-		scans: supervise.SharedScan[listing]{Scan: func() listing {
+		scans: tree.SharedScan[listing]{Scan: func() listing {
 			all, err := allProcesses()
 			return listing{all, err}
 		}},

@@ -16,7 +16,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/screen/keys"
 	"den/internal/session"
 	"den/internal/session/wire"
@@ -180,7 +180,7 @@ func (a *actions) vouched(ctx context.Context, id, action string, processes []in
 // notMarked refuses processes that say that they are an agent's, where no keeper
 // knows more.
 func notMarked(processes []int) error {
-	if slices.ContainsFunc(processes, func(pid int) bool { return pty.HasEnv(pid, supervise.RunnerMark) || pty.HasEnv(pid, agent.NameEnv) }) {
+	if slices.ContainsFunc(processes, func(pid int) bool { return pty.HasEnv(pid, tree.RunnerMark) || pty.HasEnv(pid, agent.NameEnv) }) {
 		return fault.Errorf(fault.Denied, "an agent does not act on sessions by a page")
 	}
 	return nil

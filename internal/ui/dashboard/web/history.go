@@ -157,18 +157,18 @@ func (h *hub) keepMinds(agents []keeper.AgentStatus) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, a := range agents {
-		if a.Mind != "" {
-			h.minds[a.Name] = h.keeper.Mind(a.Mind)
+		if a.Harness != "" {
+			h.harnesses[a.Name] = h.keeper.Harness(a.Harness)
 		}
 	}
 }
 
-// mind is where the harness of an agent keeps its files. Requests never name a
+// harness is where the harness of an agent keeps its files. Requests never name a
 // path.
-func (h *hub) mind(agent string) (string, error) {
+func (h *hub) harness(agent string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	dir, ok := h.minds[agent]
+	dir, ok := h.harnesses[agent]
 	if !ok {
 		return "", fault.Hintf(fault.Errorf(fault.NotFound, "no conversation of '%s' is kept", agent), "den keeps those of agents that it drives by their protocol; of others it has the terminal")
 	}
@@ -187,7 +187,7 @@ func (s *Server) turns(r *http.Request) (any, error) {
 		return nil, err
 	}
 	q := r.URL.Query()
-	dir, err := s.hub.mind(q.Get("agent"))
+	dir, err := s.hub.harness(q.Get("agent"))
 	if err != nil {
 		return nil, err
 	}

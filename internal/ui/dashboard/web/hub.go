@@ -25,18 +25,18 @@ type hub struct {
 	nights *nights.Model // or nil
 	stale  chan struct{} // one token: the keeper is to be asked at once
 
-	mu      sync.Mutex // guards the fields below
-	listing *dashboard.Listing
-	homes   json.RawMessage // the listing for pages
-	agents  json.RawMessage // or nil: there is no workspace
-	kernels json.RawMessage // or nil: there are no agents that sleep and wake
-	rev     uint64          // counts the changes
-	pages   map[chan<- struct{}]bool
-	minds   map[string]string // where harnesses keep their files, by agent
+	mu        sync.Mutex // guards the fields below
+	listing   *dashboard.Listing
+	homes     json.RawMessage // the listing for pages
+	agents    json.RawMessage // or nil: there is no workspace
+	kernels   json.RawMessage // or nil: there are no agents that sleep and wake
+	rev       uint64          // counts the changes
+	pages     map[chan<- struct{}]bool
+	harnesses map[string]string // where harnesses keep their files, by agent
 }
 
 func newHub(o Options) *hub {
-	return &hub{keeper: o.Workspace, nights: o.Nights, stale: make(chan struct{}, 1), listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}, minds: map[string]string{}}
+	return &hub{keeper: o.Workspace, nights: o.Nights, stale: make(chan struct{}, 1), listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}, harnesses: map[string]string{}}
 }
 
 // watch keeps the listing up to date until ctx ends.

@@ -26,7 +26,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // Main is the whole process. args are those behind Verb. It returns the process
@@ -69,7 +69,7 @@ func stay(stdout io.Writer) {
 
 // clean kills what bears the mark.
 func clean(mark string, stdout io.Writer) error {
-	killed, err := supervise.Sweep(context.Background(), supervise.RunnerMark+"="+mark)
+	killed, err := tree.Sweep(context.Background(), tree.RunnerMark+"="+mark)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func hold(stdin io.Reader, stdout, stderr *os.File) (code int, err error) {
 	// A reader of the output that has gone must not kill this process: caught,
 	// the signal is an error of the write, and the command's own default.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	if err := supervise.BecomeSubreaper(); err != nil {
+	if err := tree.BecomeSubreaper(); err != nil {
 		return 0, err
 	}
 	h, err := begin(stdin, stderr)
@@ -94,7 +94,7 @@ func hold(stdin io.Reader, stdout, stderr *os.File) (code int, err error) {
 
 // held is a command that runs.
 type held struct {
-	tree   *supervise.Tree
+	tree   *tree.Tree
 	input  *input
 	output *os.File
 	stderr io.Writer
@@ -177,7 +177,7 @@ func start(path string, argv, env []string, stderr *os.File) (*held, error) {
 		return nil, errors.Join(fault.Errorf(fault.Internal, "start %s: %w", argv[0], err), inW.Close(), outR.Close())
 	}
 	return &held{
-		tree: supervise.Adopt(pid, supervise.Cgroup{}), input: newInput(inW), output: outR, stderr: stderr,
+		tree: tree.Adopt(pid, tree.Cgroup{}), input: newInput(inW), output: outR, stderr: stderr,
 		gone: make(chan struct{}),
 	}, nil
 }

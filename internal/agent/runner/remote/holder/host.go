@@ -10,7 +10,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // startHost starts den as the host of a session and returns when it serves, or
@@ -18,7 +18,7 @@ import (
 // args are those of den: the verb, the session's name, its ID and more.
 func startHost(args []string, stderr *os.File) (code int, err error) {
 	// The place may have been made by a host, and have the mark of that one.
-	if err := os.Setenv(supervise.HostMark, args[2]); err != nil {
+	if err := os.Setenv(tree.HostMark, args[2]); err != nil {
 		return 0, fault.Errorf(fault.Usage, "start a host: %w", err)
 	}
 	self, err := os.Executable()

@@ -12,7 +12,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/base/statefile"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // maxFile bounds Record and End. A command line of the longest size that systems
@@ -160,7 +160,7 @@ type Bootstrap struct {
 	Cgroup string `json:"cgroup,omitempty"`
 }
 
-func (b *Bootstrap) cgroup() supervise.Cgroup { return supervise.Cgroup{Path: b.Cgroup} }
+func (b *Bootstrap) cgroup() tree.Cgroup { return tree.Cgroup{Path: b.Cgroup} }
 
 // BootstrapVersion is that of Bootstrap and Ready: both ends are the same
 // binary as a rule, but an upgrade may happen between the two.

@@ -16,7 +16,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/wake"
 	"den/internal/place/provider"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"golang.org/x/sys/unix"
 )
 
@@ -31,7 +31,7 @@ const chunk = 32 << 10
 // in a file.
 type output struct {
 	dir      Dir
-	activity *supervise.Activity
+	activity *tree.Activity
 
 	mu     sync.Mutex // guards the fields below
 	kept   ring
@@ -40,7 +40,7 @@ type output struct {
 	size   int64     // of log
 }
 
-func openOutput(dir Dir, a *supervise.Activity) (*output, error) {
+func openOutput(dir Dir, a *tree.Activity) (*output, error) {
 	f, err := createLog(dir)
 	if err != nil {
 		return nil, err

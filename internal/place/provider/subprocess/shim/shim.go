@@ -19,7 +19,7 @@ import (
 	"den/internal/base/rpc"
 	"den/internal/place/provider/procname"
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,11 +39,11 @@ type shim struct {
 	dir      Dir
 	lock     *os.File // held until the process ends, never closed
 	listener *net.UnixListener
-	tree     *supervise.Tree
+	tree     *tree.Tree
 	input    *input
 	output   *output
 	out      *os.File // the shim's end of the command's output
-	activity *supervise.Activity
+	activity *tree.Activity
 	asked    <-chan os.Signal // SIGTERM and SIGINT
 	closed   chan struct{}    // closed when all about the end is on disk
 }
@@ -79,7 +79,7 @@ func (s *shim) finish(reading *sync.WaitGroup) error {
 		log.Print(err) // tried again below
 	}
 	s.input.close()
-	_, ended := s.tree.End(s.boot.Grace, supervise.Terminate)
+	_, ended := s.tree.End(s.boot.Grace, tree.Terminate)
 	if ended != nil {
 		log.Print(ended)
 	}
@@ -101,7 +101,7 @@ func (s *shim) finish(reading *sync.WaitGroup) error {
 // disk.
 func (s *shim) stop(grace time.Duration) error {
 	s.input.close() // to a program on pipes, this is the hang-up
-	if _, err := s.tree.End(grace, supervise.Terminate); err != nil {
+	if _, err := s.tree.End(grace, tree.Terminate); err != nil {
 		return err
 	}
 	<-s.closed
@@ -119,7 +119,7 @@ func (s *shim) endDeleted() {
 
 // endOnSignal ends the session on SIGTERM or SIGINT, for example at shutdown.
 func (s *shim) endOnSignal(stop <-chan struct{}) {
-	supervise.EndOnSignal(s.asked, stop, s.boot.Grace, func(_ os.Signal, grace time.Duration) {
+	tree.EndOnSignal(s.asked, stop, s.boot.Grace, func(_ os.Signal, grace time.Duration) {
 		if err := s.stop(grace); err != nil {
 			log.Print(err)
 		}
@@ -141,7 +141,7 @@ func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteC
 	if err != nil {
 		return err
 	}
-	supervise.LetGo(stdout)
+	tree.LetGo(stdout)
 	return s.serve(ctx)
 }
 
@@ -166,10 +166,10 @@ func boot(version string, stdin io.Reader) (*shim, error) {
 		return nil, fault.Errorf(fault.Protocol, "bootstrap has version %d, this den knows %d", b.V, BootstrapVersion)
 	}
 	unix.CloseOnExec(LockFD)
-	s := &shim{version: version, boot: &b, dir: Dir(b.Dir), lock: os.NewFile(LockFD, "lock"), activity: supervise.NewActivity(), closed: make(chan struct{})}
+	s := &shim{version: version, boot: &b, dir: Dir(b.Dir), lock: os.NewFile(LockFD, "lock"), activity: tree.NewActivity(), closed: make(chan struct{})}
 	// From now on, not when serve gets to it: one that comes early waits.
-	s.asked = supervise.CatchSignals()
-	if err := supervise.BecomeSubreaper(); err != nil {
+	s.asked = tree.CatchSignals()
+	if err := tree.BecomeSubreaper(); err != nil {
 		return nil, err // without it, not all processes could be ended
 	}
 	var err error
@@ -191,7 +191,7 @@ func (s *shim) begin() error {
 	if err != nil {
 		return err
 	}
-	s.tree, s.out, s.input = supervise.Adopt(c.pid, s.boot.cgroup()), c.output, newInput(c.input)
+	s.tree, s.out, s.input = tree.Adopt(c.pid, s.boot.cgroup()), c.output, newInput(c.input)
 	b := s.boot
 	// The record first: who watches the lock takes the session for started.
 	err = errors.Join(s.dir.saveRecord(&Record{

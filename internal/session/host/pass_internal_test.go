@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
 )
 
-// BenchmarkTurn is what one chunk of output costs: log, emulator, waiters.
-func BenchmarkTurn(b *testing.B) {
+// BenchmarkPass is what one chunk of output costs: log, emulator, waiters.
+func BenchmarkPass(b *testing.B) {
 	line := []byte("2026-11-15T00:12:45.123Z INFO worker node-17 request_id=8f2a91 GET /api/v1/users 200 took 12.4ms cache miss\r\n")
 	for _, size := range []int{4 << 10, 16 << 10, 64 << 10} {
 		for _, waiting := range []bool{false, true} {
@@ -22,7 +22,7 @@ func BenchmarkTurn(b *testing.B) {
 				c := &core{
 					clock: clock, term: vt.New(vt.Config{Cols: 120, Rows: 40, Scrollback: Scrollback}),
 					waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{},
-					rest: supervise.NewActivity(), paused: make(chan struct{}, 1),
+					rest: tree.NewActivity(), paused: make(chan struct{}, 1),
 				}
 				log, err := eventlog.Create(b.TempDir(), eventlog.Options{
 					Header: eventlog.Header{Cols: 120, Rows: 40}, LimitBytes: 64 << 20, Clock: clock, Now: time.Now,

@@ -1,4 +1,4 @@
-package supervise_test
+package tree_test
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"den/internal/base/filelock"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 
 	"golang.org/x/sys/unix"
 )
@@ -52,12 +52,12 @@ type report struct {
 	Killed int
 	Error  string
 	Left   []int
-	Exit   supervise.Exit
+	Exit   tree.Exit
 }
 
 // hold runs "sh -c SCRIPT" and ends its tree as ordered on stdin.
 func hold() {
-	if err := supervise.BecomeSubreaper(); err != nil {
+	if err := tree.BecomeSubreaper(); err != nil {
 		log.Fatal(err)
 	}
 	argv := append([]string{"sh", "-c"}, os.Args[1:]...)
@@ -67,8 +67,8 @@ func hold() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	tree := supervise.Adopt(pid, supervise.Cgroup{})
-	go tree.Reap(nil)
+	held := tree.Adopt(pid, tree.Cgroup{})
+	go held.Reap(nil)
 	var o order
 	if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil && !errors.Is(err, io.EOF) {
 		log.Fatal(err)
@@ -77,17 +77,17 @@ func hold() {
 	go func() {
 		defer close(hurrying)
 		if o.Twice {
-			tree.End(0) // the first call reports what came of both
+			held.End(0) // the first call reports what came of both
 		}
 	}()
-	killed, err := tree.End(o.Grace, supervise.HangUp, supervise.Terminate)
+	killed, err := held.End(o.Grace, tree.HangUp, tree.Terminate)
 	<-hurrying
-	r := report{Killed: killed, Left: tree.Processes()}
+	r := report{Killed: killed, Left: held.Processes()}
 	if err != nil {
 		r.Error = err.Error()
 	}
-	<-tree.Ended()
-	r.Exit = tree.Exit()
+	<-held.Ended()
+	r.Exit = held.Exit()
 	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
 		log.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func answer() {
 	if err := json.NewEncoder(os.Stdout).Encode(said); err != nil {
 		log.Fatal(err)
 	}
-	supervise.LetGo(os.Stdout)
+	tree.LetGo(os.Stdout)
 	select {}
 }
 

@@ -1,4 +1,4 @@
-package supervise_test
+package tree_test
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package supervise_test
+package tree_test
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"den/internal/process/pty"
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
-func detached(t *testing.T) (d supervise.Detached, mark string) {
+func detached(t *testing.T) (d tree.Detached, mark string) {
 	mark = "SUPERVISE_DETACHED=" + t.TempDir()
-	return supervise.Detached{
+	return tree.Detached{
 		Binary: os.Args[0], Argv: []string{"it"}, Dir: "/", Log: filepath.Join(t.TempDir(), "log"),
 		Env: []string{roleKey + "=detached", mark, "GORACE=atexit_sleep_ms=0"},
 	}, mark
@@ -30,7 +30,7 @@ func TestDetached(t *testing.T) {
 	if pids := pty.Marked(mark); len(pids) != 1 || pids[0] != proc.Pid {
 		t.Errorf("processes %v, want %d", pids, proc.Pid)
 	}
-	supervise.Discard(proc)
+	tree.Discard(proc)
 	if pids := pty.Marked(mark); len(pids) > 0 {
 		t.Errorf("processes %v are left", pids)
 	}
@@ -59,7 +59,7 @@ func TestDetachedThatFails(t *testing.T) {
 // Processes that bear a mark are ended, also those that fork meanwhile.
 func TestSweep(t *testing.T) {
 	h := holdTree(t, `trap "" HUP TERM; (while :; do (sleep 0.01 &); done) & (setsid sleep 1000 &); echo up; wait`)
-	killed, err := supervise.Sweep(t.Context(), h.mark)
+	killed, err := tree.Sweep(t.Context(), h.mark)
 	if left := pty.Marked(h.mark); err != nil || killed < 3 || len(left) > 0 {
 		t.Errorf("killed %d, %v; left %v", killed, err, left)
 	}

@@ -1,10 +1,10 @@
-package supervise_test
+package tree_test
 
 import (
 	"runtime"
 	"testing"
 
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // TestMemoryReturned: what a process used for a moment goes back to the system
@@ -21,7 +21,7 @@ func TestMemoryReturned(t *testing.T) {
 		}
 		runtime.KeepAlive(block)
 	}
-	var memory supervise.Memory
+	var memory tree.Memory
 	use()
 	before := stats()
 	memory.Return()

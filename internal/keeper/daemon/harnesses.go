@@ -20,21 +20,21 @@ import (
 	"den/internal/place/workspace"
 )
 
-// mindDir is the state directory of an agent's harness.
-func (d *site) mindDir(key string) string {
-	return d.state.Mind(key)
+// harnessDir is the state directory of an agent's harness.
+func (d *site) harnessDir(key string) string {
+	return d.state.Harness(key)
 }
 
-// mindSocket is where the harness of an agent listens, "" for an agent that
+// harnessSocket is where the harness of an agent listens, "" for an agent that
 // has none.
-func (d *deps) mindSocket(ag *workspace.Agent, key string) (string, error) {
-	if !ag.IsMind() {
+func (d *deps) harnessSocket(ag *workspace.Agent, key string) (string, error) {
+	if !ag.ByProtocol() {
 		return "", nil
 	}
 	if boxes.Is(ag) {
-		return ipc.BoxSocketPath(d.mindDir(key), d.getenv)
+		return ipc.BoxSocketPath(d.harnessDir(key), d.getenv)
 	}
-	return ipc.OwnSocketPath(d.mindDir(key), d.getenv)
+	return ipc.OwnSocketPath(d.harnessDir(key), d.getenv)
 }
 
 // harnessed makes the session of an agent one of its harness. What the harness
@@ -49,7 +49,7 @@ func (f *draft) harnessed(ag *workspace.Agent, name, key, session string, policy
 		return fmt.Errorf("find this binary: %w", err)
 	}
 	hc := harness.Config{
-		Workspace: ws.Name, Agent: name, Nick: chatserver.NickOf(name), Dir: c.WorkDir, Backend: ag.Channel.Backend, Command: mindCommand(ag),
+		Workspace: ws.Name, Agent: name, Nick: chatserver.NickOf(name), Dir: c.WorkDir, Backend: ag.Channel.Backend, Command: ownCommand(ag),
 		Model: ag.Channel.Model, Thinking: ag.Channel.Thinking, SystemPrompt: joinPrompts(c.Prompt, ag.Channel.SystemPrompt), Options: ag.Channel.Options,
 		Channels: ag.Channel.Channels, Tags: ag.Channel.Tags, TurnSilence: ag.Channel.TurnSilence,
 		Quiet: harness.QuietHours{Start: ag.Channel.SleepStart, End: ag.Channel.SleepEnd}, BufferSize: ag.Channel.BufferSize,
@@ -66,7 +66,7 @@ func (f *draft) harnessed(ag *workspace.Agent, name, key, session string, policy
 		if hc.Box, err = boxes.Of(d.factory(), ws, ag, session); err != nil {
 			return err
 		}
-		if c.ProviderOptions, err = boxes.WithSocket(c.ProviderOptions, d.mindDir(key), d.getenv); err != nil {
+		if c.ProviderOptions, err = boxes.WithSocket(c.ProviderOptions, d.harnessDir(key), d.getenv); err != nil {
 			return err
 		}
 	}
@@ -78,8 +78,8 @@ func (f *draft) harnessed(ag *workspace.Agent, name, key, session string, policy
 		c.FingerprintExtra = map[string]string{}
 	}
 	c.FingerprintExtra["harness"] = string(data)
-	dir := d.mindDir(key)
-	f.minds[dir] = hc
+	dir := d.harnessDir(key)
+	f.harnesses[dir] = hc
 	c.Command, c.Prompt, c.PromptMode, c.Vendor = []string{dend, "harness", dir}, "", "none", conversation.Harness
 	c.Hints.ReadyPromptPrefix, c.Hints.ReadyDelayMs, c.Hints.ProcessNames, c.Hints.EmitsPermissionWarning = "", 0, nil, false
 	return nil
@@ -90,9 +90,9 @@ func joinPrompts(prompt, system string) string {
 	return strings.TrimSpace(prompt + "\n\n" + system)
 }
 
-// mindCommand is how the agent itself is started: what the file says, or nil
+// ownCommand is how the agent itself is started: what the file says, or nil
 // for what its backend knows.
-func mindCommand(ag *workspace.Agent) []string {
+func ownCommand(ag *workspace.Agent) []string {
 	switch ag.Channel.Backend {
 	case "script":
 		return ag.Argv()

@@ -1,4 +1,4 @@
-package supervise_test
+package tree_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // The first signal asks with grace, the second without, and more change nothing.
@@ -18,7 +18,7 @@ func TestObey(t *testing.T) {
 	obeyed := make(chan struct{})
 	go func() {
 		defer close(obeyed)
-		supervise.EndOnSignal(asked, stop, time.Minute, func(_ os.Signal, grace time.Duration) { calls <- grace })
+		tree.EndOnSignal(asked, stop, time.Minute, func(_ os.Signal, grace time.Duration) { calls <- grace })
 	}()
 	if a, b := <-calls, <-calls; a+b != time.Minute {
 		t.Errorf("graces %s and %s", a, b)

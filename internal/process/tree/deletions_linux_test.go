@@ -1,4 +1,4 @@
-package supervise_test
+package tree_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/process/supervise"
+	"den/internal/process/tree"
 )
 
 // Who holds a file hears that it was deleted, also where its directory was
@@ -24,7 +24,7 @@ func TestDeletions(t *testing.T) {
 	if err := os.Rename(dir, dir+"2"); err != nil {
 		t.Fatal(err)
 	}
-	deleted, end := supervise.Deletions(lock)
+	deleted, end := tree.Deletions(lock)
 	defer end()
 	if err := os.RemoveAll(dir + "2"); err != nil {
 		t.Fatal(err)

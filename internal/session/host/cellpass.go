@@ -10,10 +10,10 @@ import (
 	"den/internal/session/cell"
 )
 
-// cellTurn collects the output of the active cell during turns. core.mu guards
+// cellPass collects the output of the active cell during passes. core.mu guards
 // it.
-type cellTurn struct {
-	turnState
+type cellPass struct {
+	passState
 	sink *cell.Sink
 	take *cell.Collector // or nil before the output began
 	hook *hook           // or nil
@@ -22,8 +22,8 @@ type cellTurn struct {
 	moved  wake.Signal // there was output
 }
 
-// turnState is the state of a cellTurn that survives an upgrade.
-type turnState struct {
+// passState is the state of a cellPass that survives an upgrade.
+type passState struct {
 	SentSeq uint64   `json:"sent_seq"`           // of the last output when the code was sent
 	LineSeq uint64   `json:"line_seq,omitempty"` // and when the last line of it was typed
 	Ends    int      `json:"ends"`               // that the shell told before
@@ -130,19 +130,19 @@ func (c *core) marksLocked() {
 }
 
 // follow collects the rows that scrolled off the screen.
-func (t *cellTurn) follow(term *vt.Terminal) {
-	if t.take == nil || t.Over || term.Modes().AltScreen {
+func (p *cellPass) follow(term *vt.Terminal) {
+	if p.take == nil || p.Over || term.Modes().AltScreen {
 		return
 	}
-	t.take.Above(term.ScreenLine() + int64(term.Cursor().Row))
-	t.take.Scrolled(term)
+	p.take.Above(term.ScreenLine() + int64(term.Cursor().Row))
+	p.take.Scrolled(term)
 }
 
 // resized resizes the terminal, which rewraps lines. The active cell's output
 // above the cursor is collected before, and collection continues at the cursor
-// afterwards. t may be nil: no cell is active.
-func (t *cellTurn) resized(term *vt.Terminal, resize func()) {
-	if t == nil || t.take == nil || t.Over || term.Modes().AltScreen {
+// afterwards. p may be nil: no cell is active.
+func (p *cellPass) resized(term *vt.Terminal, resize func()) {
+	if p == nil || p.take == nil || p.Over || term.Modes().AltScreen {
 		resize()
 		return
 	}
@@ -151,9 +151,9 @@ func (t *cellTurn) resized(term *vt.Terminal, resize func()) {
 		return term.ScreenLine() + int64(cur.Row), cur.Col
 	}
 	line, col := at()
-	t.take.TakeTo(term, line, col)
+	p.take.TakeTo(term, line, col)
 	resize()
-	t.take.ContinueAt(at())
+	p.take.ContinueAt(at())
 }
 
 // take collects or drops the output on the screen, as decided.
@@ -161,31 +161,31 @@ func (r *running) take(what cell.Take, o cell.Observed) {
 	if what.What == cell.Nothing {
 		return
 	}
-	c, t := r.cells.h.core, r.turn
+	c, p := r.cells.h.core, r.pass
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case t.take == nil:
+	case p.take == nil:
 	case what.What == cell.Drop:
-		t.take = nil
+		p.take = nil
 	default:
-		t.take.Finish(c.term, what.Line, what.Col)
-		t.take = cell.NewCollector(t.sink, o.Line, o.Left.Col)
+		p.take.Finish(c.term, what.Line, what.Col)
+		p.take = cell.NewCollector(p.sink, o.Line, o.Left.Col)
 	}
 }
 
 // outputSoFar returns the cell's output up to now. Collection is not affected.
 func (r *running) outputSoFar() string {
-	c, t := r.cells.h.core, r.turn
+	c, p := r.cells.h.core, r.pass
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t.take == nil || t.Over {
-		return t.sink.SoFar("")
+	if p.take == nil || p.Over {
+		return p.sink.SoFar("")
 	}
 	if c.term.Modes().AltScreen { // all of it is the program's
-		return t.sink.SoFar(strings.TrimRight(screen.Text(c.term), "\n "))
+		return p.sink.SoFar(strings.TrimRight(screen.Text(c.term), "\n "))
 	}
 	cur := c.term.Cursor()
-	rest := t.take.Peek(c.term, c.term.ScreenLine()+int64(cur.Row), cur.Col)
-	return t.sink.SoFar(rest)
+	rest := p.take.Peek(c.term, c.term.ScreenLine()+int64(cur.Row), cur.Col)
+	return p.sink.SoFar(rest)
 }

@@ -1,6 +1,6 @@
-// Package supervise manages process trees: it starts detached processes, and
+// Package tree manages process trees: it starts detached processes, and
 // finds, signals, reaps and ends all processes below one.
-package supervise
+package tree
 
 import (
 	"bytes"

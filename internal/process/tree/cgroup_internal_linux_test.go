@@ -1,4 +1,4 @@
-package supervise
+package tree
 
 import (
 	"errors"
@@ -51,7 +51,7 @@ func TestBelongs(t *testing.T) {
 // Whatever a process does to its parents and its environment, it is ended with
 // its cgroup, and the cgroup is removed.
 func TestCgroupSweep(t *testing.T) {
-	c := NewCgroup("supervise-test-" + strconv.Itoa(os.Getpid()))
+	c := NewCgroup("tree-test-" + strconv.Itoa(os.Getpid()))
 	if c.Path == "" {
 		need.Feature(t, "this user cannot create cgroups of version 2 here")
 	}

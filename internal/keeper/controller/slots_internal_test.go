@@ -34,7 +34,7 @@ func TestReplacesSoManyAtATime(t *testing.T) {
 		waiting, queue := 0, max(0, left-limit)
 		for end := time.Now().Add(2 * time.Minute); waiting != queue; time.Sleep(time.Millisecond) {
 			if waiting = 0; time.Now().After(end) {
-				t.Fatalf("%d are left, and not %d of them wait for their turn: %+v", left, queue, c.Status())
+				t.Fatalf("%d are left, and not %d of them wait for a slot: %+v", left, queue, c.Status())
 			}
 			for _, s := range c.Status() {
 				if s.Actual == keeper.Running && strings.Contains(s.Why, "others are replaced first, 2 at a time") {
