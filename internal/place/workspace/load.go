@@ -231,6 +231,7 @@ func stack(base, top *node) *node {
 }
 
 func parse(path, text string) (*node, error) {
+	text = strings.TrimPrefix(text, "\ufeff") // editors of Windows begin files with it
 	switch {
 	case len(text) > maxFile:
 		return nil, Problems{{At: Origin{File: path}, Message: fmt.Sprintf("the file is larger than %d KiB", maxFile>>10)}}

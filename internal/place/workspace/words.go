@@ -86,9 +86,8 @@ func renewRunsIn(n *node, r *report) {
 
 // renewBackend renames the `agent` of a preset: whose protocol it speaks.
 func renewBackend(n *node, r *report) {
-	n.renameAs("provider", "agent")
 	old := n.get("agent")
-	if old == nil || old.word != "" {
+	if old == nil {
 		return
 	}
 	if now := n.get("backend"); now != nil {
@@ -125,7 +124,8 @@ func renewAgent(n *node, r *report) {
 // `provider` and `agent` beside each other once said: they do not name two
 // agents.
 func isPair(preset, backend string) bool {
-	return slices.Contains(protocols, backend) && (preset == backend || backend == "acp" || backend == "script" || !slices.Contains(Presets(), preset))
+	own := !slices.Contains(Presets(), preset) && !slices.Contains(protocols, preset)
+	return slices.Contains(protocols, backend) && (preset == backend || backend == "acp" || backend == "script" || own)
 }
 
 // contradict reports two keys that mean the same and have two values.
@@ -218,6 +218,9 @@ func (a *resolver) drive(merged, own, said *node) (backend string) {
 	explicit, of := merged.get("drive"), merged.get("backend")
 	if one := own.get("drive"); one != nil && one.text == DriveScreen && own.get("backend") != nil {
 		a.report.add(one.origin, "agent '%s': 'drive' is \"screen\", and 'backend', at %s, is for agents that are driven by protocol: keep one", name, own.get("backend").origin)
+	}
+	if names, other := own.get("agent"), own.get("backend"); names != nil && other != nil && slices.Contains(protocols, other.text) && !isPair(names.text, other.text) {
+		a.report.add(other.origin, "agent '%s': 'backend' is \"%s\", and 'agent', at %s, names another: keep 'agent'", name, other.text, names.origin)
 	}
 	fallback, from := a.impliedBackend(merged, said)
 	if own.get("backend") == nil && said != nil && said == own.get("agent") && said.word == "" && slices.Contains(protocols, agent) {

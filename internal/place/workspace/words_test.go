@@ -91,6 +91,9 @@ func TestOldAndNewWordsContradict(t *testing.T) {
 		"[[agents]]\nname = \"a\"\nagent = \"shell\"\nruns_in = \"tmx\"\n":                                    "den.toml:4: 'runs_in' is 'tmx'; it must be one of native, tmux,",
 		"[defaults]\nruns_in = \"tmx\"\n[[agents]]\nname = \"a\"\nagent = \"shell\"\n":                        "den.toml:2: 'runs_in' is 'tmx'",
 		"[[agents]]\nname = \"a\"\nstart_command = \"x\"\ndrive = \"protocol\"\n":                             "den.toml:4: agent 'a': drive = \"protocol\" is for",
+		"[[agents]]\nname = \"a\"\nagent = \"codex\"\nbackend = \"claude\"\n":                                 "den.toml:4: agent 'a': 'backend' is \"claude\", and 'agent', at den.toml:3, names another: keep 'agent'",
+		"[[agents]]\nname = \"a\"\nagent = \"script\"\nbackend = \"claude\"\nstart_command = \"cat\"\n":       "den.toml:4: agent 'a': 'backend' is \"claude\"",
+		"[presets.p]\nprovider = \"claude\"\n":                                                                "den.toml:2: unknown key 'provider' in [presets.p]",
 		"include = [\"b.toml\"]\n[session]\nprovider = \"tmux\"\n[[agents]]\nname = \"a\"\nagent = \"shell\"": "den.toml:3: 'session.provider' is an old key for 'defaults.runs_in', which b.toml:2 has",
 	} {
 		_, err := workspace.Load(write(t, map[string]string{"den.toml": text, "b.toml": "[defaults]\nruns_in = \"native\"\n"}))
@@ -124,6 +127,15 @@ func TestHintsAreToldOnce(t *testing.T) {
 	}
 	if w := load(t, write(t, map[string]string{"agents.yaml": agents})); len(w.Warnings) != 0 {
 		t.Errorf("%q", w.Warnings)
+	}
+}
+
+// A file may begin with the mark that editors of Windows write.
+func TestByteOrderMark(t *testing.T) {
+	for name, text := range map[string]string{"den.toml": "[[agents]]\nname = \"a\"\nagent = \"shell\"", "den.yaml": "agents:\n- name: a\n  agent: shell\n"} {
+		if w := load(t, write(t, map[string]string{name: "\ufeff" + text})); len(w.Agents) != 1 || w.Agents[0].Preset != "shell" {
+			t.Errorf("%s: %+v", name, w.Agents)
+		}
 	}
 }
 

@@ -263,9 +263,14 @@ func (q *Queue) repeatedLocked(id, text string) (m Message, known bool, err erro
 		return m, false, nil
 	}
 	if !same {
-		err = fault.Hintf(fault.Errorf(fault.Usage, "id '%s' is that of a message with another text", id), "give every message an id of its own")
+		err = OtherText(id)
 	}
 	return m, true, err
+}
+
+// OtherText is the error for an id that a message with another text has.
+func OtherText(id string) error {
+	return fault.Hintf(fault.Errorf(fault.Usage, "id '%s' is that of a message with another text", id), "give every message an id of its own")
 }
 
 // newKeyLocked makes a key that is larger than all others.

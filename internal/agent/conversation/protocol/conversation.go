@@ -9,6 +9,7 @@ package protocol
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,16 +82,41 @@ func New(o Options) *Conversation {
 // Keep hands a message to the harness, which writes it down. While that does
 // not listen, or others wait, it is kept here. The same id is the same message.
 func (c *Conversation) Keep(ctx context.Context, m conversation.Message) (outbox.Message, error) {
-	if m.ID == "" {
+	named := m.ID != ""
+	if !named {
 		m.ID = ident.New(time.Now())
 	}
 	if c.queue.Pending() == 0 {
 		kept, err := c.give(ctx, m)
-		if err == nil || isRefusal(err) {
+		switch {
+		case isRefusal(err) && fault.HintOf(err) == "":
+			return kept, fault.Hintf(fmt.Errorf("it cannot be sent: %w", err), "change the text, or put it into a file and name that")
+		case err == nil || isRefusal(err):
+			return kept, err
+		}
+	}
+	if named {
+		if kept, found, err := c.known(m); found || err != nil {
 			return kept, err
 		}
 	}
 	return c.queue.Add(m.ID, m.Text)
+}
+
+// known looks for a message among those that the harness has, from its files.
+func (c *Conversation) known(m conversation.Message) (kept outbox.Message, found bool, err error) {
+	there, err := c.harness.Nudges()
+	if err != nil {
+		return outbox.Message{}, false, err
+	}
+	i := slices.IndexFunc(there, func(n outbox.Message) bool { return n.ID == m.ID })
+	switch {
+	case i < 0:
+		return outbox.Message{}, false, nil
+	case there[i].Text != m.Text:
+		return there[i], true, outbox.OtherText(m.ID)
+	}
+	return asSent(there[i]), true, nil
 }
 
 // Deliver moves what is kept here, in order, until the harness has the message

@@ -202,6 +202,25 @@ func TestRefusedMessageFails(t *testing.T) {
 	}
 }
 
+// What the harness has is known while it does not run: the same id with another
+// text is refused, and with the same text it is the same message.
+func TestKeepKnowsWhatTheHarnessHas(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.harness.Add("a", "text"); err != nil {
+		t.Fatal(err)
+	}
+	c := w.talk()
+	if _, err := c.Keep(t.Context(), conversation.Message{ID: "a", Text: "another text"}); fault.KindOf(err) != fault.Usage {
+		t.Errorf("another text: %v", err)
+	}
+	if m, err := c.Keep(t.Context(), conversation.Message{ID: "a", Text: "text"}); err != nil || m.Status != conversation.Sent {
+		t.Errorf("the same text: %+v, %v", m, err)
+	}
+	if n := w.own.Pending(); n != 0 {
+		t.Errorf("%d messages wait", n)
+	}
+}
+
 // Run follows the state, and tells what became of a message, also of one that
 // the harness had before.
 func TestRunTellsOfMessages(t *testing.T) {
