@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
+	"den/internal/testkit/vttest"
 )
 
 // host does what a session's host does with its log and its screen: append,
@@ -181,14 +181,14 @@ func TestSegmentsAgree(t *testing.T) {
 				continue
 			}
 			got := at(t, l, replay.Seq(ev.Seq))
-			if d := dumpDiff(got.Terminal, begin); d != "" {
+			if d := vttest.Diff(got.Terminal, begin); d != "" {
 				t.Fatalf("at event %d, from segment and from the beginning: %s", ev.Seq, d)
 			}
 			if want, ok := screens[ev.Seq]; ok && text(got.Terminal) != want {
 				t.Fatalf("at event %d:\n%s\nwant\n%s", ev.Seq, text(got.Terminal), want)
 			}
 		}
-		if d := dumpDiff(begin, h.term); d != "" {
+		if d := vttest.Diff(begin, h.term); d != "" {
 			t.Fatalf("the log's terminal and the host's: %s", d)
 		}
 		end := at(t, l, replay.End())
@@ -229,7 +229,7 @@ func TestPlay(t *testing.T) {
 		if step.Event.Code == "r" && step.Event.Repaint {
 			continue
 		}
-		if d := dumpDiff(step.Terminal, at(t, l, replay.Seq(last)).Terminal); d != "" {
+		if d := vttest.Diff(step.Terminal, at(t, l, replay.Seq(last)).Terminal); d != "" {
 			t.Fatalf("at event %d: %s", last, d)
 		}
 	}
@@ -313,22 +313,3 @@ func BenchmarkReplay(b *testing.B) {
 		})
 	}
 }
-
-// dumpDiff returns "" when two terminals are equal, but for the numbers of the
-// events that wrote them.
-func dumpDiff(a, b *vt.Terminal) string {
-	if x, y := unnumbered(a), unnumbered(b); !bytes.Equal(x, y) {
-		return fmt.Sprintf("%q and %q", x, y)
-	}
-	return ""
-}
-
-// unnumbered is the dump of a terminal that one event wrote.
-func unnumbered(t *vt.Terminal) []byte {
-	cols, rows := t.Size()
-	again := vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: t.ScrollbackLen()})
-	again.Write(eventNumber.ReplaceAll(t.Dump(), nil))
-	return again.Dump()
-}
-
-var eventNumber = regexp.MustCompile(`\x1b_den;seq;[0-9]+\x1b\\`)

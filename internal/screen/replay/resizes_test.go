@@ -10,6 +10,7 @@ import (
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
+	"den/internal/testkit/vttest"
 )
 
 // A log may hold thousands of resizes. Replaying them wraps the scrollback
@@ -34,7 +35,7 @@ func TestThousandsOfResizes(t *testing.T) {
 	if used, limit := after.TotalAlloc-before.TotalAlloc, uint64(1<<30); used > limit {
 		t.Errorf("replaying 3000 resizes took %d bytes, more than %d", used, limit)
 	}
-	if d := dumpDiff(got.Terminal, h.term); d != "" {
+	if d := vttest.Diff(got.Terminal, h.term); d != "" {
 		t.Error(d)
 	}
 }

@@ -2,13 +2,12 @@ package host
 
 import (
 	"bytes"
-	"fmt"
-	"regexp"
 	"testing"
 	"testing/synctest"
 
 	"den/internal/screen/vt"
 	"den/internal/session/wire"
+	"den/internal/testkit/vttest"
 )
 
 // show feeds frames to an emulator as a client does.
@@ -45,7 +44,7 @@ func TestFollowerIsBoundedAndCatchesUp(t *testing.T) {
 				h.core.output([]byte("\x1b[31mcolour é"))
 				frames, _ = h.core.take(f)
 				client = show(t, client, frames)
-				if diff := dumpDiff(h.core.term, client); diff != "" {
+				if diff := vttest.Diff(h.core.term, client); diff != "" {
 					t.Fatal(diff)
 				}
 			}
@@ -53,7 +52,7 @@ func TestFollowerIsBoundedAndCatchesUp(t *testing.T) {
 		h.core.resize(20, 4)
 		frames, done := h.core.take(f)
 		client = show(t, client, frames)
-		if diff := dumpDiff(h.core.term, client); diff != "" || done {
+		if diff := vttest.Diff(h.core.term, client); diff != "" || done {
 			t.Fatal(diff, done)
 		}
 		h.core.announce(wire.Exit{Code: 1})
@@ -62,22 +61,3 @@ func TestFollowerIsBoundedAndCatchesUp(t *testing.T) {
 		}
 	})
 }
-
-// dumpDiff returns "" when two terminals are equal, but for the numbers of the
-// events that wrote them.
-func dumpDiff(a, b *vt.Terminal) string {
-	if x, y := unnumbered(a), unnumbered(b); !bytes.Equal(x, y) {
-		return fmt.Sprintf("%q and %q", x, y)
-	}
-	return ""
-}
-
-// unnumbered is the dump of a terminal that one event wrote.
-func unnumbered(t *vt.Terminal) []byte {
-	cols, rows := t.Size()
-	again := vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: t.ScrollbackLen()})
-	again.Write(eventNumber.ReplaceAll(t.Dump(), nil))
-	return again.Dump()
-}
-
-var eventNumber = regexp.MustCompile(`\x1b_den;seq;[0-9]+\x1b\\`)
