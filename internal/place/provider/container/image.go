@@ -112,7 +112,7 @@ func (p *Provider) built(ctx context.Context, c Spec, progress func(string)) (st
 	ref = p.repository() + ":" + hash
 	for tries := 1; ; tries++ {
 		err := p.build(ctx, bc, archive, ref, c.Network, progress)
-		if err == nil || tries == maxBuilds || !isDisturbed(err) {
+		if err == nil || tries == maxBuilds || !removing(err) {
 			return ref, err
 		}
 		if _, err := archive.Seek(0, io.SeekStart); err != nil {
@@ -124,16 +124,11 @@ func (p *Provider) built(ctx context.Context, c Spec, progress func(string)) (st
 	}
 }
 
-// maxBuilds is how often a build begins anew that others disturb.
+// maxBuilds is how often a build begins anew that others disturb: at any step,
+// somebody else's image may go away while podman looks among all images for
+// layers to use again, or builds on one. What was built so far is used by the
+// next build.
 const maxBuilds = 5
-
-// isDisturbed reports whether a build failed because somebody else's image went
-// away while podman looked among all images for layers to use again, or built on
-// one. What it has built so far is used by the next one.
-func isDisturbed(err error) bool {
-	looked := strings.Contains(err.Error(), "checking if cached image exists")
-	return (looked || strings.Contains(err.Error(), "committing container")) && removing(err)
-}
 
 func (p *Provider) build(ctx context.Context, bc buildContext, archive io.Reader, ref, network string, progress func(string)) error {
 	api, err := p.engine.connect(ctx)
