@@ -196,10 +196,6 @@ func (f *fake) ListRunning(context.Context, string) ([]string, error) { return n
 
 func (f *fake) GetLastActivity(context.Context, string) (time.Time, error) { return time.Time{}, nil }
 
-func (f *fake) ClearScrollback(context.Context, string) error { return nil }
-
-func (f *fake) CopyTo(context.Context, string, string, string) error { return nil }
-
 func (f *fake) Exit(_ context.Context, name string) (e *provider.Exit, err error) {
 	err = f.with(name, func(s *fakeSession) error { e = s.exit; return nil })
 	return e, err

@@ -118,14 +118,6 @@ type Utility interface {
 
 	// GetLastActivity returns when the session last wrote something.
 	GetLastActivity(ctx context.Context, name string) (time.Time, error)
-
-	// ClearScrollback forgets what has scrolled away.
-	ClearScrollback(ctx context.Context, name string) error
-
-	// CopyTo puts the file or directory src at rel under the session's
-	// working directory. It never leaves that directory. A src that is not
-	// there is fault.NotFound.
-	CopyTo(ctx context.Context, name, src, rel string) error
 }
 
 // Config is what a session starts with.

@@ -31,8 +31,6 @@ func unsupported(w *world) {
 	for ability, try := range map[string]func() error{
 		Nudge:           func() error { return w.p.Nudge(ctx, "w", "x") },
 		SendKeys:        func() error { return w.p.SendKeys(ctx, "w", "x") },
-		ClearScrollback: func() error { return w.p.ClearScrollback(ctx, "w") },
-		CopyTo:          func() error { return w.p.CopyTo(ctx, "w", w.helper, "copy") },
 		Peek:            func() error { _, err := w.p.Peek(ctx, "w", 1); return err },
 		GetLastActivity: func() error { _, err := w.p.GetLastActivity(ctx, "w"); return err },
 		ProcessAlive:    func() error { _, err := w.p.ProcessAlive(ctx, "w", []string{"x"}); return err },

@@ -3,16 +3,11 @@ package providertest
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
-
-	"den/internal/base/fault"
 )
 
 var environmentCases = []testCase{
 	{"Size", size},
-	{"CopyTo", copyTo},
-	{"CopyToStaysInside", copyToStaysInside},
 }
 
 // given is what the helper was started with.
@@ -98,49 +93,5 @@ func size(w *world) {
 	w.startConfig(w.p, "given", c)
 	if g := w.given(ready); g.Cols != 77 || g.Rows != 22 {
 		w.Errorf("size = %dx%d, want 77x22", g.Cols, g.Rows)
-	}
-}
-
-func copyTo(w *world) {
-	w.needs(CopyTo)
-	w.start("w", "idle")
-	src := w.TempDir()
-	w.ok("write", os.WriteFile(filepath.Join(src, "file"), []byte("content"), 0o644))
-	w.ok("make directory", os.MkdirAll(filepath.Join(src, "sub", "deep"), 0o755))
-	w.ok("write", os.WriteFile(filepath.Join(src, "sub", "deep", "run"), []byte("#!/bin/sh\n"), 0o755))
-	ctx := w.Context()
-	w.ok("CopyTo of a file", w.p.CopyTo(ctx, "w", filepath.Join(src, "file"), "new/place/renamed"))
-	w.ok("CopyTo of a directory", w.p.CopyTo(ctx, "w", filepath.Join(src, "sub"), "tree"))
-	w.equal("a copied file", w.appears(w.path("new/place/renamed")), "content")
-	w.equal("a copied file", w.appears(w.path("tree/deep/run")), "#!/bin/sh\n")
-	fi, err := os.Stat(w.path("tree/deep/run"))
-	w.ok("stat", err)
-	if fi.Mode().Perm()&0o100 == 0 {
-		w.Errorf("a copied program has mode %v", fi.Mode())
-	}
-	w.ok("write", os.WriteFile(filepath.Join(src, "file"), []byte("new"), 0o644))
-	w.ok("CopyTo over a file", w.p.CopyTo(ctx, "w", filepath.Join(src, "file"), "new/place/renamed"))
-	w.equal("a file copied again", w.appears(w.path("new/place/renamed")), "new")
-	w.is("CopyTo of what is not there", w.p.CopyTo(ctx, "w", filepath.Join(src, "missing"), "x"), fault.NotFound)
-}
-
-func copyToStaysInside(w *world) {
-	w.needs(CopyTo)
-	inside := w.path("inside")
-	w.ok("make directory", os.Mkdir(inside, 0o755))
-	c, ready := w.config("idle")
-	c.WorkDir = inside
-	w.startConfig(w.p, "w", c)
-	w.appears(ready)
-	src := filepath.Join(w.TempDir(), "file")
-	w.ok("write", os.WriteFile(src, []byte("content"), 0o644))
-	w.ok("link", os.Symlink(w.dir, filepath.Join(inside, "out")))
-	for _, rel := range []string{"../escaped", "a/../../escaped", w.path("escaped"), "out/escaped", ""} {
-		if err := w.p.CopyTo(w.Context(), "w", src, rel); err == nil {
-			w.Errorf("CopyTo(%q): no error", rel)
-		}
-	}
-	if _, err := os.Stat(w.path("escaped")); err == nil {
-		w.Error("CopyTo left the working directory")
 	}
 }

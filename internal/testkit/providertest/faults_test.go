@@ -54,15 +54,13 @@ var faults = map[string]struct {
 	"nudges line by line": {"NudgeMarked", func(p *native.Provider) provider.Provider {
 		return nudges{p, func(s string) []string { return strings.Split(s, "\n") }}
 	}},
-	"knows no exit code":             {"ExitCodes", func(p *native.Provider) provider.Provider { return noCodes{p} }},
-	"copies nothing and says so not": {"CopyTo", func(p *native.Provider) provider.Provider { return noCopy{p} }},
-	"tells of no end":                {"Watch", func(p *native.Provider) provider.Provider { return silent{p} }},
-	"tells of no start":              {"Watch", func(p *native.Provider) provider.Provider { return endsOnly{p} }},
-	"observes the past":              {"Observe", func(p *native.Provider) provider.Provider { return &observesPast{Provider: p} }},
-	"stages over what is there":      {"Stage", func(p *native.Provider) provider.Provider { return stagesOver{p} }},
-	"loses the code of a command":    {"Exec", func(p *native.Provider) provider.Provider { return losesCode{p} }},
-	"clears nothing":                 {"ClearScrollback", func(p *native.Provider) provider.Provider { return clearsNothing{p} }},
-	"types and presses Enter":        {"Type", func(p *native.Provider) provider.Provider { return pressesEnter{p} }},
+	"knows no exit code":          {"ExitCodes", func(p *native.Provider) provider.Provider { return noCodes{p} }},
+	"tells of no end":             {"Watch", func(p *native.Provider) provider.Provider { return silent{p} }},
+	"tells of no start":           {"Watch", func(p *native.Provider) provider.Provider { return endsOnly{p} }},
+	"observes the past":           {"Observe", func(p *native.Provider) provider.Provider { return &observesPast{Provider: p} }},
+	"stages over what is there":   {"Stage", func(p *native.Provider) provider.Provider { return stagesOver{p} }},
+	"loses the code of a command": {"Exec", func(p *native.Provider) provider.Provider { return losesCode{p} }},
+	"types and presses Enter":     {"Type", func(p *native.Provider) provider.Provider { return pressesEnter{p} }},
 	"takes all input for read": {"InputUnread", func(p *native.Provider) provider.Provider {
 		return tellsInput{p, func(in *provider.Input) { in.Unread = 0 }}
 	}},
@@ -288,10 +286,6 @@ func (p noCodes) Exit(ctx context.Context, name string) (*provider.Exit, error) 
 	return e, err
 }
 
-type noCopy struct{ *native.Provider }
-
-func (p noCopy) CopyTo(context.Context, string, string, string) error { return nil }
-
 type silent struct{ *native.Provider }
 
 func (p silent) Watch(ctx context.Context) (<-chan provider.Event, error) {
@@ -354,10 +348,6 @@ func (p losesCode) Exec(ctx context.Context, name string, c provider.Config, e p
 	_, err := p.Provider.Exec(ctx, name, c, e)
 	return 0, err
 }
-
-type clearsNothing struct{ *native.Provider }
-
-func (p clearsNothing) ClearScrollback(context.Context, string) error { return nil }
 
 type pressesEnter struct{ *native.Provider }
 

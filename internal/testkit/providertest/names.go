@@ -35,8 +35,6 @@ func exactNames(w *world) {
 		w.is("Nudge", w.p.Nudge(ctx, absent, "text"), fault.NotFound, w.unless(Nudge))
 		w.is("SendKeys", w.p.SendKeys(ctx, absent, "x"), fault.NotFound, w.unless(SendKeys))
 		w.is("Interrupt", w.p.Interrupt(ctx, absent), fault.NotFound, w.unless(Interrupt))
-		w.is("ClearScrollback", w.p.ClearScrollback(ctx, absent), fault.NotFound, w.unless(ClearScrollback))
-		w.is("CopyTo", w.p.CopyTo(ctx, absent, w.helper, "copy"), fault.NotFound, w.unless(CopyTo))
 		w.is("Attach", w.p.Attach(ctx, absent, provider.Terminal{In: strings.NewReader(""), Out: &strings.Builder{}}), fault.NotFound, fault.Unsupported)
 		_, err = w.p.Peek(ctx, absent, 5)
 		w.is("Peek", err, fault.NotFound, w.unless(Peek))

@@ -24,8 +24,6 @@ const (
 	Interrupt       = "Interrupt"
 	Peek            = "Peek"
 	ProcessAlive    = "ProcessAlive" // with names
-	ClearScrollback = "ClearScrollback"
-	CopyTo          = "CopyTo"
 	GetLastActivity = "GetLastActivity"
 	Terminal        = "Terminal" // no method: the command has no terminal
 )

@@ -24,7 +24,6 @@ var talkCases = []testCase{
 	{"SendKeys", sendKeys},
 	{"PeekCounts", peekCounts},
 	{"PeekAfterTheEnd", peekAfterTheEnd},
-	{"ClearScrollback", clearScrollback},
 }
 
 // texts are what commands, shells and terminals like to take for their own.
@@ -287,15 +286,4 @@ func peekAfterTheEnd(w *world) {
 	w.ends("w")
 	w.equal("Peek(7)", w.peek(w.p, "w", 7), numbered(94, 100))
 	w.equal("Peek(0)", w.peek(w.p, "w", 0), numbered(1, 100))
-}
-
-func clearScrollback(w *world) {
-	w.needs(ClearScrollback, Peek)
-	w.start("w", "lines", "300", "0")
-	w.sees(w.p, "w", "line 300")
-	w.ok("ClearScrollback", w.p.ClearScrollback(w.Context(), "w"))
-	text := w.peek(w.p, "w", 0)
-	if strings.Contains(text+"\n", "line 1\n") || !strings.HasSuffix(text, "line 300") {
-		w.Errorf("after ClearScrollback there are %d lines, from %.20q on", strings.Count(text, "\n")+1, text)
-	}
 }

@@ -13,7 +13,6 @@ import (
 	"den/internal/base/fault"
 	"den/internal/place/podhost"
 	"den/internal/place/provider"
-	"den/internal/place/provider/local"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -173,25 +172,6 @@ func (p *Provider) execIn(ctx context.Context, pod *corev1.Pod, c provider.Confi
 	cleanup, cancel := context.WithTimeout(context.Background(), cleanupLimit)
 	defer cancel()
 	return 0, errors.Join(err, p.tell(cleanup, pod, podhost.MethodEndExec, podhost.EndExec{Mark: command.Mark}, nil))
-}
-
-// CopyTo sends a file or a directory into the working directory of the session's
-// pod, as one stream.
-func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
-	pod, s, err := p.found(ctx, name)
-	if err != nil {
-		return err
-	}
-	if s.stage != running {
-		return fault.Errorf(fault.NotRunning, "copy to session '%s': it has ended", name)
-	}
-	m := p.local(name)
-	if m == nil {
-		return fault.Errorf(fault.Unreachable, "copy to session '%s': its working directory is not known here yet", name)
-	}
-	return local.Copy(ctx, name, src, rel, func(files io.Reader) error {
-		return p.stageIn(ctx, pod, m.Cwd, files, provider.StageOptions{})
-	})
 }
 
 // How long den in a pod may take to answer before the cluster is asked to end the

@@ -88,11 +88,6 @@ func (p *Provider) AwaitReady(ctx context.Context, name string) error {
 	return p.inHome(ctx, name, func() error { return p.here.AwaitReady(ctx, name) })
 }
 
-// ClearScrollback forgets what has scrolled away.
-func (p *Provider) ClearScrollback(ctx context.Context, name string) error {
-	return p.inHome(ctx, name, func() error { return p.here.ClearScrollback(ctx, name) })
-}
-
 // GetLastActivity tells when the session last wrote something.
 func (p *Provider) GetLastActivity(ctx context.Context, name string) (time.Time, error) {
 	return toldInHome(ctx, p, name, func() (time.Time, error) { return p.here.GetLastActivity(ctx, name) })

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"den/internal/place/provider"
+	"den/internal/session"
 )
 
 // What was cleared while the session lived is not in its last screen either:
@@ -33,7 +34,9 @@ func TestClearScrollbackIsRecorded(t *testing.T) {
 	if before := peek(); !strings.Contains(before, "line 1\n") {
 		t.Fatalf("there is no scrollback to clear: %q", before)
 	}
-	if err := p.ClearScrollback(t.Context(), "w"); err != nil {
+	d, _ := record(t, p, "city.w")
+	s := session.In(d, session.Options{})
+	if _, err := s.ClearScrollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if live := peek(); strings.TrimSpace(live) != "over" {
@@ -47,7 +50,7 @@ func TestClearScrollbackIsRecorded(t *testing.T) {
 	if strings.Contains(last, "line 1\n") || !strings.HasSuffix(last, "line 300") || strings.Contains(last, "[3") {
 		t.Errorf("the replayed screen is %q", last)
 	}
-	if err := p.ClearScrollback(t.Context(), "w"); err == nil {
+	if _, err := s.ClearScrollback(t.Context()); err == nil {
 		t.Error("ClearScrollback of an ended session: no error")
 	}
 }

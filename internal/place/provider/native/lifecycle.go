@@ -171,12 +171,3 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 func (p *Provider) Interrupt(ctx context.Context, name string) error {
 	return p.SendKeys(ctx, name, "C-c")
 }
-
-// CopyTo copies into the directory that the session was started in.
-func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
-	_, m, err := p.find(name)
-	if err != nil {
-		return err
-	}
-	return p.Copy(ctx, name, m.Cwd, src, rel)
-}

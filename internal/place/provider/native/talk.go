@@ -132,18 +132,6 @@ func (p *Provider) AwaitReady(ctx context.Context, name string) error {
 	return err
 }
 
-// ClearScrollback forgets what has scrolled away. The recording keeps it.
-func (p *Provider) ClearScrollback(ctx context.Context, name string) error {
-	d, _, err := p.find(name)
-	if err != nil {
-		return err
-	}
-	if _, err := p.session(d).ClearScrollback(ctx); err != nil {
-		return fmt.Errorf("clear scrollback of session '%s': %w", name, err)
-	}
-	return nil
-}
-
 // Peek reads the text of a session: from the host while it lives, else from
 // the log.
 func (p *Provider) Peek(ctx context.Context, name string, n int) (string, error) {

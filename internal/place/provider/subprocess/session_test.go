@@ -113,15 +113,6 @@ func TestKeepsTheEndOfMuchOutput(t *testing.T) {
 			t.Fatalf("line %d is %q", i, line)
 		}
 	}
-	b.ok(b.ClearScrollback(t.Context(), "w"))
-	if got := strings.Split(b.peek("w", 0), "\n"); len(got) != 40 || got[39] != "3000000" {
-		t.Errorf("after ClearScrollback: %.40q", got)
-	}
-	b.ok(b.Stop(t.Context(), "w"))
-	b.ok(b.ClearScrollback(t.Context(), "w"))
-	if got := strings.Split(b.peek("w", 0), "\n"); len(got) != 40 || got[39] != "3000000" {
-		t.Errorf("after the end and ClearScrollback: %.40q", got)
-	}
 }
 
 func TestEnvironmentIsSmall(t *testing.T) {

@@ -1,7 +1,6 @@
 package subprocess
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +63,6 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	boot := shim.Bootstrap{
 		V: shim.BootstrapVersion, Dir: string(dir), ID: ident.New(time.Now()), Name: name, Owner: p.owner,
 		Starts: starts + 1, Argv: c.Argv, WorkDir: c.WorkDir, Grace: p.grace,
-		Rows: cmp.Or(c.Rows, provider.DefaultRows), // the height of the terminal that others would have
 	}
 	if boot.Mark, err = tree.Mark(boot.ID, boot.Dir); err != nil {
 		return errors.Join(fmt.Errorf("start session '%s': %w", name, err), os.RemoveAll(boot.Dir))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
 	"den/internal/base/atomicfile"
@@ -154,34 +153,6 @@ func (p *Provider) GetLastActivity(ctx context.Context, name string) (time.Time,
 	return s.lastWrite(), nil
 }
 
-// ClearScrollback forgets all but as many lines as a terminal would show.
-func (p *Provider) ClearScrollback(ctx context.Context, name string) error {
-	err := p.ask(ctx, name, shim.MethodClear, struct{}{}, nil)
-	if fault.KindOf(err) != fault.NotRunning {
-		return err
-	}
-	if err := untilFree(ctx, p.root.lock(name)); err != nil {
-		return err
-	}
-	s, err := p.inspect(name)
-	if err != nil {
-		return err
-	}
-	shown, err := p.Peek(ctx, name, s.record.Rows)
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Replace(s.dir.LastFile(), []byte(shown)); err != nil {
-		return fault.Errorf(fault.Storage, "clear session '%s': %w", name, err)
-	}
-	for _, path := range []string{s.dir.LogFile(), s.dir.OldLogFile()} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fault.Errorf(fault.Storage, "clear session '%s': %w", name, err)
-		}
-	}
-	return nil
-}
-
 // answerLimit bounds how long it may take to answer. Nothing that is asked
 // waits for the command, but for Stop.
 const answerLimit = 10 * time.Second
@@ -253,13 +224,4 @@ func (p *Provider) broken(ctx context.Context, s *state, err error) error {
 
 func notRunning(name string) error {
 	return fault.Hintf(fault.Errorf(fault.NotRunning, "session '%s' is not running", name), "start it first; Peek shows its last text, Exit how it ended")
-}
-
-// CopyTo copies into the directory that the session was started in.
-func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
-	s, err := p.inspect(name)
-	if err != nil {
-		return err
-	}
-	return p.Copy(ctx, name, s.record.WorkDir, src, rel)
 }

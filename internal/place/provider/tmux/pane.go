@@ -32,7 +32,6 @@ type pane struct {
 	owner    string
 	start    string // the id of this start, which its processes bear
 	name     string
-	dir      string
 	modes    string
 	keyMode  string
 }
@@ -41,27 +40,26 @@ type pane struct {
 // character is encoded.
 var paneFields = strings.Join([]string{
 	"#{session_id}", "#{pane_id}", "#{@den-pane}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}", "#{pane_dead_signal}", "#{pane_dead_time}",
-	"#{window_activity}", "#{session_attached}", "#{pane_tty}", "#{@den-owner}", "#{@den-start}", "#{@den-name}", "#{@den-dir}",
+	"#{window_activity}", "#{session_attached}", "#{pane_tty}", "#{@den-owner}", "#{@den-start}", "#{@den-name}",
 	"#{keypad_cursor_flag}#{keypad_flag}#{alternate_on}#{mouse_standard_flag}#{mouse_button_flag}#{mouse_all_flag}#{mouse_utf8_flag}#{mouse_sgr_flag}",
 	"#{pane_key_mode}", "#{pid}", "#{session_created}",
 }, ",")
 
 func parsePane(line string) (p pane, first bool, err error) {
 	f := strings.Split(line, ",")
-	if len(f) != 19 {
+	if len(f) != 18 {
 		return pane{}, false, fmt.Errorf("tmux listed a pane as %q", line)
 	}
 	p = pane{
-		session: f[0], id: f[1], dead: f[4] == "1", status: f[5], signal: f[6], tty: f[10], start: f[12], modes: f[15], keyMode: f[16],
-		died: seconds(f[7]), activity: seconds(f[8]), created: seconds(f[18]),
+		session: f[0], id: f[1], dead: f[4] == "1", status: f[5], signal: f[6], tty: f[10], start: f[12], modes: f[14], keyMode: f[15],
+		died: seconds(f[7]), activity: seconds(f[8]), created: seconds(f[17]),
 	}
-	var bad [6]error
+	var bad [5]error
 	p.pid, bad[0] = strconv.Atoi(f[3])
 	p.attached, bad[1] = strconv.Atoi(f[9])
 	p.owner, bad[2] = decoded(f[11])
 	p.name, bad[3] = decoded(f[13])
-	p.dir, bad[4] = decoded(f[14])
-	p.server, bad[5] = strconv.Atoi(f[17])
+	p.server, bad[4] = strconv.Atoi(f[16])
 	return p, f[1] == f[2], errors.Join(bad[:]...)
 }
 

@@ -114,7 +114,7 @@ func (p *Provider) startLine(name, start string, c provider.Config, env map[stri
 	}
 	words = append(words, argv...)
 	option := func(key, value string) string { return command("set-option", "-t", target, key, value) }
-	parts := append(before, command(words...),
+	parts := append(before, command(words...), // with @den-dir, which an older den reads
 		command("set-option", "-w", "-t", target, "remain-on-exit", "on"),
 		option("@den-owner", encoded(p.owner)), option("@den-name", encoded(name)), option("@den-dir", encoded(c.WorkDir)), option("@den-start", start),
 		command("set-option", "-F", "-t", target, "@den-pane", "#{pane_id}"),

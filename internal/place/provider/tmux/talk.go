@@ -386,19 +386,6 @@ func (p *Provider) capture(ctx context.Context, name string, one *pane, from str
 	return lines, nil
 }
 
-// ClearScrollback forgets what has scrolled away.
-func (p *Provider) ClearScrollback(ctx context.Context, name string) error {
-	one, err := p.existing(ctx, name)
-	if err != nil {
-		return err
-	}
-	_, err = p.askOf(ctx, one, command("clear-history", "-t", one.id))
-	if errors.Is(err, errNoServer) || refused(err) {
-		return fault.Errorf(fault.NotFound, "clear scrollback of session '%s': it went meanwhile", name)
-	}
-	return err
-}
-
 // The pauses between two looks at a program that does not wait for input:
 // short at first, then longer, because looking costs.
 const (
@@ -428,13 +415,4 @@ func (p *Provider) AwaitReady(ctx context.Context, name string) error {
 			return err
 		}
 	}
-}
-
-// CopyTo copies into the directory that the session was started in.
-func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
-	one, err := p.existing(ctx, name)
-	if err != nil {
-		return err
-	}
-	return p.Copy(ctx, name, one.dir, src, rel)
 }

@@ -33,7 +33,6 @@ type Record struct {
 	Argv    []string `json:"argv"`
 	WorkDir string   `json:"work_dir"`
 	Socket  string   `json:"socket"`
-	Rows    int      `json:"rows"`
 	PID     int      `json:"pid"` // the command's; for people, never for liveness
 	// Cgroup is the directory of the cgroup that holds the session's processes.
 	Cgroup  string    `json:"cgroup,omitempty"`
@@ -149,7 +148,6 @@ type Bootstrap struct {
 	Env     []string `json:"env"` // whole
 	WorkDir string   `json:"work_dir"`
 	Socket  string   `json:"socket"`
-	Rows    int      `json:"rows"` // how many lines count as seen at once
 
 	// Grace is what the processes get that the command leaves behind, before
 	// they are killed.

@@ -2,9 +2,7 @@ package shim
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log"
 	"os"
 	"strings"
@@ -125,26 +123,6 @@ func (o *output) lastActive() time.Time {
 	return o.active
 }
 
-// clear forgets all but the last lines, on disk too: nobody shall find the
-// rest there.
-func (o *output) clear(lines int) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	last := lastBytes(o.kept.bytes(), lines)
-	o.kept = ring{}
-	o.kept.write(last)
-	if err := os.Remove(o.dir.OldLogFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("clear the log: %w", err)
-	}
-	if o.log == nil {
-		return nil
-	}
-	if err := o.beginLogLocked(); err != nil {
-		return err
-	}
-	return o.appendLocked(last)
-}
-
 // finish writes the last text for those who look later.
 func (o *output) finish() error {
 	return atomicfile.Replace(o.dir.LastFile(), []byte(o.peek(0)))
@@ -211,20 +189,6 @@ func wholeLines(output []byte) []byte {
 		}
 	}
 	return output
-}
-
-// lastBytes returns the last n lines, and the one that is not complete, as
-// they are.
-func lastBytes(output []byte, n int) []byte {
-	at := len(output)
-	for range n + 1 {
-		i := bytes.LastIndexByte(output[:at], '\n')
-		if i < 0 {
-			return output
-		}
-		at = i
-	}
-	return output[at+1:]
 }
 
 // maxInput bounds the text that waits for a command that does not read. At

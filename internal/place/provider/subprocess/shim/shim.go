@@ -196,7 +196,7 @@ func (s *shim) begin() error {
 	// The record first: who watches the lock takes the session for started.
 	err = errors.Join(s.dir.saveRecord(&Record{
 		ID: b.ID, Name: b.Name, Owner: b.Owner, Starts: b.Starts, Argv: b.Argv, WorkDir: b.WorkDir,
-		Socket: b.Socket, Rows: b.Rows, PID: c.pid, Cgroup: b.Cgroup, Shim: s.version, Started: time.Now().UTC().Round(0),
+		Socket: b.Socket, PID: c.pid, Cgroup: b.Cgroup, Shim: s.version, Started: time.Now().UTC().Round(0),
 	}), WriteLock(s.lock, b.Starts, b.Name))
 	if err != nil {
 		// The starter is told, and ends what has begun.
@@ -302,8 +302,6 @@ func (s *shim) handle(_ context.Context, req *rpc.Call) (any, error) {
 			return nil, err
 		}
 		return struct{}{}, s.stop(p.Grace)
-	case MethodClear:
-		return struct{}{}, s.output.clear(s.boot.Rows)
 	case MethodActivity:
 		return Activity{Last: s.output.lastActive()}, nil
 	case MethodAlive:
@@ -329,7 +327,6 @@ const (
 	MethodNudge     = "nudge"
 	MethodInterrupt = "interrupt"
 	MethodStop      = "stop"
-	MethodClear     = "clear"
 	MethodActivity  = "activity"
 	MethodAlive     = "alive"
 	MethodUnread    = "unread"

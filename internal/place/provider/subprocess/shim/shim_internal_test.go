@@ -47,17 +47,3 @@ func TestLastLines(t *testing.T) {
 		}
 	}
 }
-
-func TestLastBytes(t *testing.T) {
-	for _, c := range []struct {
-		output string
-		n      int
-		want   string
-	}{
-		{"", 2, ""}, {"a\nb", 2, "a\nb"}, {"a\nb\nc\n", 2, "b\nc\n"}, {"a\nb\nc\nrest", 2, "b\nc\nrest"}, {"a\nb\n", 0, ""},
-	} {
-		if got := string(lastBytes([]byte(c.output), c.n)); got != c.want {
-			t.Errorf("lastBytes(%q, %d) = %q, want %q", c.output, c.n, got, c.want)
-		}
-	}
-}
