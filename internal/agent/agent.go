@@ -196,8 +196,8 @@ func (m *Managed) Stop(ctx context.Context) error { return m.provider.Stop(ctx, 
 func (m *Managed) Interrupt(ctx context.Context) error { return m.provider.Interrupt(ctx, m.session) }
 
 // Attach joins a person's terminal.
-func (m *Managed) Attach(ctx context.Context, t provider.Terminal) error {
-	return m.provider.Attach(ctx, m.session, t)
+func (m *Managed) Attach(ctx context.Context, in, out *os.File) error {
+	return m.provider.Attach(ctx, m.session, in, out)
 }
 
 // Peek returns the last n lines.

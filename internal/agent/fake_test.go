@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"maps"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -115,7 +116,7 @@ func (f *fake) ProcessAlive(ctx context.Context, name string, _ []string) (bool,
 	return f.IsRunning(ctx, name)
 }
 
-func (f *fake) Attach(context.Context, string, provider.Terminal) error {
+func (f *fake) Attach(context.Context, string, *os.File, *os.File) error {
 	return fault.Errorf(fault.Unsupported, "no terminal")
 }
 

@@ -12,7 +12,6 @@ import (
 	"den/internal/keeper"
 	"den/internal/keeper/boxes"
 	"den/internal/keeper/trees"
-	"den/internal/place/provider"
 	"den/internal/place/provider/factory"
 	"den/internal/place/workspace"
 	"den/internal/process/tree"
@@ -119,7 +118,7 @@ func attach(o options, environ []string, name string) error {
 	defer stop()
 	looked := func() { _ = m.notes.Look(time.Now()) } // Best effort: it is only said.
 	looked()
-	err = m.Attach(ctx, provider.Terminal{In: os.Stdin, Out: os.Stdout})
+	err = m.Attach(ctx, os.Stdin, os.Stdout)
 	looked()
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -14,7 +14,7 @@ package provider
 import (
 	"context"
 	"errors"
-	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -77,7 +77,7 @@ var ErrUnanswered = errors.New("the request may have been carried out")
 type Talk interface {
 	// Attach joins a person's terminal to the session and returns when they
 	// detach or the session ends.
-	Attach(ctx context.Context, name string, t Terminal) error
+	Attach(ctx context.Context, name string, in, out *os.File) error
 
 	// Nudge types text and Enter: whole, alone, byte for byte, as one paste
 	// where the program asked for pastes to be marked. A line end in a terminal
@@ -125,8 +125,6 @@ type Config struct {
 	Argv    []string          // the command, not through a shell
 	WorkDir string            // absolute; must exist
 	Env     map[string]string // on top of a small inherited environment
-	Cols    int               // 0 means 120
-	Rows    int               // 0 means 40
 
 	// Meta is the session's first metadata: whoever finds the session finds
 	// it, also where the caller dies in Start.
@@ -136,21 +134,6 @@ type Config struct {
 	// decodes; nil where it has none.
 	Options any
 }
-
-// Terminal is a person's terminal: two files of this process, whose size the
-// system tells, or streams, whose sizes their owner tells. The end of In is a
-// person who left.
-type Terminal struct {
-	In       io.Reader
-	Out      io.Writer
-	ReadOnly bool
-
-	Size    Size        // of streams at the beginning; zero means 120x40
-	Resizes <-chan Size // of streams from then on; or nil
-}
-
-// Size is that of a terminal.
-type Size struct{ Cols, Rows int }
 
 // CheckText refuses what a paste would not bring to the byte, or what would act as
 // keys: an escape could end the paste and type on. At most so many bytes fit.
@@ -171,10 +154,10 @@ func CheckText(text string, most int) error {
 	return nil
 }
 
-// Where a session's start or a person's terminal names no size.
+// The size of a session's terminal.
 const (
-	DefaultCols = 120
-	DefaultRows = 40
+	Cols = 120
+	Rows = 40
 )
 
 // LastLines returns at most n of the last lines, as Peek does; blank ones at the

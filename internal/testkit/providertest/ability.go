@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"den/internal/testkit/need"
@@ -46,11 +45,8 @@ func unsupported(w *world) {
 		w.is(Interrupt, w.p.Interrupt(ctx, "w"), fault.Unsupported)
 	}
 	if w.lacks(Attach) {
-		w.is(Attach, w.p.Attach(ctx, "w", provider.Terminal{In: os.Stdin, Out: os.Stdout}), fault.Unsupported)
+		w.is(Attach, w.p.Attach(ctx, "w", os.Stdin, os.Stdout), fault.Unsupported)
 	}
-	// No process can have such a terminal; a provider that passes bytes on can.
-	err := w.p.Attach(ctx, "w", provider.Terminal{In: strings.NewReader(""), Out: &strings.Builder{}})
-	w.is("Attach of no terminal", err, fault.Unsupported, fault.Usage, "")
 }
 
 func awaitReady(w *world) {

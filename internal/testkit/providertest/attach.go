@@ -3,10 +3,8 @@ package providertest
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"den/internal/base/fault"
@@ -19,13 +17,12 @@ var attachCases = []testCase{
 	{"Attach", attach},
 	{"AttachEnds", attachEnds},
 	{"AttachCancelled", attachCancelled},
-	{"AttachStreams", attachStreams},
 }
 
 // person is somebody at a terminal.
 type person struct {
 	keys, screen *os.File // their end
-	terminal     provider.Terminal
+	terminal     *os.File
 	left         chan error
 	seen         chan string
 }
@@ -36,7 +33,7 @@ func (w *world) attached(ctx context.Context, name string) *person {
 	ours, theirs, err := pty.Open()
 	w.ok("open a terminal", err)
 	w.ok("set its size", pty.Setsize(ours, &pty.Winsize{Cols: 100, Rows: 30}))
-	p := &person{keys: ours, screen: ours, terminal: provider.Terminal{In: theirs, Out: theirs}, left: make(chan error, 1), seen: make(chan string, 1024)}
+	p := &person{keys: ours, screen: ours, terminal: theirs, left: make(chan error, 1), seen: make(chan string, 1024)}
 	w.Cleanup(func() { ours.Close(); theirs.Close() }) // Best effort.
 	go func() {
 		defer close(p.seen)
@@ -49,7 +46,7 @@ func (w *world) attached(ctx context.Context, name string) *person {
 			p.seen <- string(buf[:n])
 		}
 	}()
-	go func() { p.left <- w.p.Attach(ctx, name, p.terminal) }()
+	go func() { p.left <- w.p.Attach(ctx, name, theirs, theirs) }()
 	return p
 }
 
@@ -130,63 +127,7 @@ func attachEnds(w *world) {
 	case <-time.After(w.h.Patience):
 		w.Fatal("Attach does not return when the session ends")
 	}
-	t := provider.Terminal{In: p.terminal.In, Out: p.terminal.Out}
-	w.is("Attach to a session that has ended", w.p.Attach(w.Context(), "w", t), fault.NotRunning)
-}
-
-// attachStreams joins a person who is reached through streams and whose
-// terminal changes its size.
-func attachStreams(w *world) {
-	w.needs(Attach, Peek)
-	w.startConfig(w.p, "w", w.command("/bin/sh", "-c", `while read word; do echo "$word <$(stty size | cut -d' ' -f2)>"; done`))
-	in, keys := io.Pipe()
-	sizes := make(chan provider.Size)
-	var shown output
-	t := provider.Terminal{In: in, Out: &shown, Size: provider.Size{Cols: 100, Rows: 30}, Resizes: sizes}
-	left := make(chan error, 1)
-	go func() { left <- w.p.Attach(w.Context(), "w", t) }()
-	ask := func(word string, cols string) {
-		w.Helper()
-		w.eventually(word+" of "+cols+" columns", func() bool {
-			_, err := keys.Write([]byte(word + "\r"))
-			w.ok("type", err)
-			return strings.Contains(w.peek(w.p, "w", 0), word+" <"+cols+">")
-		})
-	}
-	ask("first", "100")
-	sizes <- provider.Size{Cols: 81, Rows: 24}
-	ask("second", "81")
-	if !strings.Contains(shown.String(), "first") {
-		w.Errorf("the person was shown %q", shown.String())
-	}
-	w.ok("close", keys.Close()) // who leaves without a word
-	select {
-	case err := <-left:
-		w.ok("Attach", err)
-	case <-time.After(w.h.Patience):
-		w.Fatal("Attach does not return when the person is gone")
-	}
-	if !w.running(w.p, "w") {
-		w.Error("the session ended with its onlooker")
-	}
-}
-
-// output is what was written, for any number of goroutines.
-type output struct {
-	mu   sync.Mutex // guards text
-	text strings.Builder
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
+	w.is("Attach to a session that has ended", w.p.Attach(w.Context(), "w", p.terminal, p.terminal), fault.NotRunning)
 }
 
 func attachCancelled(w *world) {

@@ -88,10 +88,4 @@ func size(w *world) {
 	if g.Cols != 120 || g.Rows != 40 {
 		w.Errorf("size = %dx%d, want 120x40", g.Cols, g.Rows)
 	}
-	c, ready = w.config("report")
-	c.Cols, c.Rows = 77, 22
-	w.startConfig(w.p, "given", c)
-	if g := w.given(ready); g.Cols != 77 || g.Rows != 22 {
-		w.Errorf("size = %dx%d, want 77x22", g.Cols, g.Rows)
-	}
 }

@@ -70,7 +70,6 @@ var faults = map[string]struct {
 	"takes every terminal for raw": {"InputModes", func(p *native.Provider) provider.Provider {
 		return tellsInput{p, func(in *provider.Input) { in.LineMode = false }}
 	}},
-	"ignores resizes":                {"AttachStreams", func(p *native.Provider) provider.Provider { return oneSize{p} }},
 	"interrupts nobody":              {"Interrupt", func(p *native.Provider) provider.Provider { return noInterrupt{p} }},
 	"shows sessions to other owners": {"Owners", func(p *native.Provider) provider.Provider { return p }},
 	"forgets sessions when reopened": {"FoundAgain", func(p *native.Provider) provider.Provider { return p }},
@@ -364,16 +363,4 @@ func (p tellsInput) Input(ctx context.Context, name string) (provider.Input, err
 	in, err := p.Provider.Input(ctx, name)
 	p.wrongly(&in)
 	return in, err
-}
-
-type oneSize struct{ *native.Provider }
-
-func (p oneSize) Attach(ctx context.Context, name string, t provider.Terminal) error {
-	sizes := t.Resizes
-	t.Resizes = make(chan provider.Size)
-	go func() {
-		for range sizes {
-		}
-	}()
-	return p.Provider.Attach(ctx, name, t)
 }

@@ -1,11 +1,11 @@
 package providertest
 
 import (
+	"os"
 	"slices"
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/place/provider"
 )
 
 var nameCases = []testCase{
@@ -35,7 +35,7 @@ func exactNames(w *world) {
 		w.is("Nudge", w.p.Nudge(ctx, absent, "text"), fault.NotFound, w.unless(Nudge))
 		w.is("SendKeys", w.p.SendKeys(ctx, absent, "x"), fault.NotFound, w.unless(SendKeys))
 		w.is("Interrupt", w.p.Interrupt(ctx, absent), fault.NotFound, w.unless(Interrupt))
-		w.is("Attach", w.p.Attach(ctx, absent, provider.Terminal{In: strings.NewReader(""), Out: &strings.Builder{}}), fault.NotFound, fault.Unsupported)
+		w.is("Attach", w.p.Attach(ctx, absent, os.Stdin, os.Stdout), fault.NotFound, fault.Unsupported)
 		_, err = w.p.Peek(ctx, absent, 5)
 		w.is("Peek", err, fault.NotFound, w.unless(Peek))
 		_, err = w.p.GetLastActivity(ctx, absent)

@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -212,7 +211,7 @@ func (p *Provider) startIn(ctx context.Context, pod *corev1.Pod, name string, c 
 func (p *Provider) order(name string, c provider.Config) podhost.Start {
 	s := podhost.Start{
 		Name: p.here.DenSession(name), Command: c.Argv, Dir: c.WorkDir, Term: session.DefaultTerm,
-		Cols: cmp.Or(c.Cols, provider.DefaultCols), Rows: cmp.Or(c.Rows, provider.DefaultRows),
+		Cols: provider.Cols, Rows: provider.Rows,
 		Labels: map[string]string{native.OwnerLabel: p.here.Owner, native.NameLabel: name},
 	}
 	for _, kv := range provider.Assignments(c.Env) {

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"den/internal/base/fault"
@@ -54,8 +55,8 @@ func toldInHome[T any](ctx context.Context, p *Provider, name string, ask func()
 }
 
 // Attach joins a person's terminal to the session as it appears in the Home.
-func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal) error {
-	return p.inHome(ctx, name, func() error { return p.here.Attach(ctx, name, t) })
+func (p *Provider) Attach(ctx context.Context, name string, in, out *os.File) error {
+	return p.inHome(ctx, name, func() error { return p.here.Attach(ctx, name, in, out) })
 }
 
 // Nudge and the others below reach the session through the Home.

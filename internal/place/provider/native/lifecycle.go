@@ -1,7 +1,6 @@
 package native
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -109,7 +108,7 @@ func (p *Provider) spec(name string, c provider.Config) home.Spec {
 	env := append(inherit.Environ(os.Environ()), session.TerminalEnv(p.Home, session.DefaultTerm, c.WorkDir, p.Version)...)
 	return home.Spec{
 		Name: p.ref(name), Command: c.Argv, Cwd: c.WorkDir, Env: append(env, provider.Assignments(c.Env)...), Term: session.DefaultTerm,
-		Cols: cmp.Or(c.Cols, provider.DefaultCols), Rows: cmp.Or(c.Rows, provider.DefaultRows),
+		Cols: provider.Cols, Rows: provider.Rows,
 		Labels: map[string]string{OwnerLabel: p.Owner, NameLabel: name}, RecordInput: home.RecordAuto, LogLimit: session.DefaultLogLimit,
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/place/provider"
-	"den/internal/place/provider/onpty"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/wire"
@@ -176,8 +175,8 @@ func (p *Provider) shot(ctx context.Context, d home.Dir, above int) (*wire.Snaps
 const leaveLimit = 5 * time.Second
 
 // Attach runs 'den attach' on the person's terminal, so that a person is
-// joined to an agent's session as to any other. Streams get a terminal first.
-func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal) error {
+// joined to an agent's session as to any other.
+func (p *Provider) Attach(ctx context.Context, name string, in, out *os.File) error {
 	_, m, err := p.find(name)
 	if err != nil {
 		return err
@@ -185,16 +184,8 @@ func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal)
 	if m.Status.Final() {
 		return fault.Errorf(fault.NotRunning, "session '%s' is %s", name, m.Ending())
 	}
-	args := []string{"--home", p.Home.Path, "attach", m.Name}
-	if t.ReadOnly {
-		args = append(args, "--read-only")
-	}
-	if onpty.Wanted(t) {
-		return p.attachStreams(ctx, name, t, append([]string{p.Binary}, args...))
-	}
-	in, out := t.In.(*os.File), t.Out.(*os.File)
 	var said strings.Builder
-	cmd := exec.CommandContext(ctx, p.Binary, args...)
+	cmd := exec.CommandContext(ctx, p.Binary, "--home", p.Home.Path, "attach", m.Name)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &said
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it restores the terminal
 	cmd.WaitDelay = leaveLimit
@@ -206,19 +197,6 @@ func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal)
 	}
 	// How the person left. Best effort: it is for them, and they are gone.
 	_, _ = fmt.Fprint(out, said.String())
-	return nil
-}
-
-func (p *Provider) attachStreams(ctx context.Context, name string, t provider.Terminal, argv []string) error {
-	state, err := onpty.Run(ctx, t, argv, append(os.Environ(), "TERM="+session.DefaultTerm))
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		return fmt.Errorf("attach to session '%s': %w", name, err)
-	case state != nil && !state.Success():
-		return attachError(name, state, fmt.Errorf("%s", state), "")
-	}
 	return nil
 }
 

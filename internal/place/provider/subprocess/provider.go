@@ -95,7 +95,7 @@ func Open(o Options) (*Provider, error) {
 }
 
 // Attach is what a session without a terminal cannot do.
-func (p *Provider) Attach(_ context.Context, name string, _ provider.Terminal) error {
+func (p *Provider) Attach(_ context.Context, name string, _, _ *os.File) error {
 	return noTerminal("attach to", name)
 }
 

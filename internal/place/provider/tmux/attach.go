@@ -11,26 +11,17 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/place/provider"
-	"den/internal/place/provider/onpty"
 )
 
-// Attach runs a tmux client on the person's terminal. Streams get a terminal
-// first. The session's hook detaches everybody when its command ends.
-func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal) error {
+// Attach runs a tmux client on the person's terminal. The session's hook detaches
+// everybody when its command ends.
+func (p *Provider) Attach(ctx context.Context, name string, in, out *os.File) error {
 	if _, err := p.running(ctx, name); err != nil {
 		return err
 	}
-	args := []string{"-N", "attach-session", "-t", "=" + p.tmuxName(name)}
-	if t.ReadOnly {
-		args = append(args, "-r")
-	}
-	cmd := p.tmux(args...)
+	cmd := p.tmux("-N", "attach-session", "-t", "="+p.tmuxName(name))
 	cmd.Env = attachEnv(cmd.Env, os.Environ())
-	if onpty.Wanted(t) {
-		return p.attachStreams(ctx, name, t, cmd.Args, append(cmd.Env, "TERM="+streamTerm))
-	}
-	cmd.Stdin, cmd.Stdout = t.In.(*os.File), t.Out.(*os.File)
+	cmd.Stdin, cmd.Stdout = in, out
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("attach to session '%s': %w", name, err)
 	}
@@ -57,22 +48,6 @@ func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal)
 	}
 	said := strings.TrimSpace(cmd.Stderr.(*bytes.Buffer).String())
 	return fault.Errorf(fault.Internal, "attach to session '%s': %w", name, errors.Join(err, errors.New(said)))
-}
-
-// streamTerm is what a client believes of a terminal that is streams.
-const streamTerm = "xterm-256color"
-
-func (p *Provider) attachStreams(ctx context.Context, name string, t provider.Terminal, argv, env []string) error {
-	state, err := onpty.Run(ctx, t, argv, env)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		return fmt.Errorf("attach to session '%s': %w", name, err)
-	case state == nil, state.Success(), p.over(ctx, name): // the person left, or the session ended
-		return nil
-	}
-	return fault.Errorf(fault.Internal, "attach to session '%s': tmux: %s", name, state)
 }
 
 func (p *Provider) over(ctx context.Context, name string) bool {

@@ -3,7 +3,6 @@ package tmux
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"debug/elf"
 	"errors"
@@ -99,7 +98,7 @@ func (p *Provider) startLine(name, start string, c provider.Config, env map[stri
 	target := "=" + p.tmuxName(name) + ":"
 	dir, before, after := startDirectory(c.WorkDir, start)
 	words := []string{"new-session", "-d", "-s", p.tmuxName(name), "-c", dir,
-		"-x", strconv.Itoa(cmp.Or(c.Cols, provider.DefaultCols)), "-y", strconv.Itoa(cmp.Or(c.Rows, provider.DefaultRows))}
+		"-x", strconv.Itoa(provider.Cols), "-y", strconv.Itoa(provider.Rows)}
 	keys := make([]string, 0, len(env))
 	for k := range env {
 		keys = append(keys, k)
@@ -249,8 +248,6 @@ const (
 	maxArguments = 2<<20 - 4096
 )
 
-const maxSide = 10_000 // cells; what tmux takes
-
 func checkConfig(name string, c provider.Config) error {
 	usage := func(format string, args ...any) error {
 		return fault.Errorf(fault.Usage, "start session '%s': "+format, append([]any{name}, args...)...)
@@ -265,9 +262,6 @@ func checkConfig(name string, c provider.Config) error {
 		return usage("working directory: %w", err)
 	} else if !fi.IsDir() {
 		return usage("working directory %s is no directory", c.WorkDir)
-	}
-	if c.Cols < 0 || c.Rows < 0 || c.Cols > maxSide || c.Rows > maxSide {
-		return usage("a terminal of %d by %d cells is not possible", c.Cols, c.Rows)
 	}
 	total := 0
 	for _, arg := range c.Argv {
