@@ -44,13 +44,9 @@ type Observer interface {
 
 // Observation is what is true of one session.
 type Observation struct {
-	Running  bool
-	PID      int       // of the command, on the machine where it runs; 0 where it is not known
-	Started  time.Time // zero where it is not known
-	Exit     *Exit     // nil while it runs
-	Attached int       // people's terminals; -1 where only the session itself knows: see Audience
-	Activity time.Time // when something was last typed or printed, or its start
-	Meta     map[string]string
+	Running bool
+	Exit    *Exit // nil while it runs
+	Meta    map[string]string
 }
 
 // ProcessLister tells which processes a session has on this machine.

@@ -101,8 +101,7 @@ func (p *Provider) ListRunning(ctx context.Context, prefix string) ([]string, er
 	return names, nil
 }
 
-// Observe asks the cluster once. When something was last printed is known from
-// the copies of the logs. Of a session whose node does not answer nothing is
+// Observe asks the cluster once. Of a session whose node does not answer nothing is
 // known: it is left out, and who asks for it alone is told.
 func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provider.Observation, error) {
 	list, err := p.client.list(ctx)
@@ -116,17 +115,7 @@ func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provi
 		if s.session == nil || s.stage == unknown || !p.owns(pod, name) || !strings.HasPrefix(name, prefix) {
 			continue
 		}
-		o := provider.Observation{
-			Running: !s.over(), PID: s.session.PID, Started: s.session.At, Activity: s.session.At, Attached: -1,
-			Exit: s.exit, Meta: metaOf(pod),
-		}
-		if s.over() {
-			o.Attached = 0
-		}
-		if at, err := p.Home.Dir(s.session.ID).LastWrite(); err == nil { // Best effort: there may be no copy yet.
-			o.Activity = at
-		}
-		all[name] = o
+		all[name] = provider.Observation{Running: !s.over(), Exit: s.exit, Meta: metaOf(pod)}
 	}
 	return all, nil
 }

@@ -168,16 +168,9 @@ func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provi
 }
 
 func observation(d home.Dir, m *home.Manifest) (provider.Observation, error) {
-	o := provider.Observation{Running: m.Status.Active(), PID: m.PID, Started: m.Created, Attached: -1, Activity: m.Created}
+	o := provider.Observation{Running: m.Status.Active()}
 	if !o.Running {
-		o.Exit, o.Attached = exitOf(m), 0
-	}
-	at, err := d.LastWrite()
-	switch {
-	case err == nil:
-		o.Activity = at
-	case !errors.Is(err, fs.ErrNotExist): // nothing was written yet
-		return o, fault.Errorf(fault.Storage, "last activity: %w", err)
+		o.Exit = exitOf(m)
 	}
 	meta, err := readMeta(d)
 	if err != nil {

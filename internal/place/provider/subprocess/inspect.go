@@ -253,7 +253,7 @@ func (p *Provider) observation(name string) (provider.Observation, error) {
 	if err != nil {
 		return provider.Observation{}, err
 	}
-	o := provider.Observation{Running: s.running(), PID: s.record.PID, Started: s.record.Started, Exit: s.exit(), Activity: s.lastWrite()}
+	o := provider.Observation{Running: s.running(), Exit: s.exit()}
 	o.Meta, err = allMeta(metaDir(s.dir))
 	return o, err
 }

@@ -26,10 +26,7 @@ type pane struct {
 	signal   string
 	died     time.Time
 	activity time.Time
-	created  time.Time
-	attached int
 	tty      string
-	owner    string
 	start    string // the id of this start, which its processes bear
 	name     string
 	modes    string
@@ -40,26 +37,24 @@ type pane struct {
 // character is encoded.
 var paneFields = strings.Join([]string{
 	"#{session_id}", "#{pane_id}", "#{@den-pane}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}", "#{pane_dead_signal}", "#{pane_dead_time}",
-	"#{window_activity}", "#{session_attached}", "#{pane_tty}", "#{@den-owner}", "#{@den-start}", "#{@den-name}",
+	"#{window_activity}", "#{@den-owner}", "#{pane_tty}", "#{@den-start}", "#{@den-name}",
 	"#{keypad_cursor_flag}#{keypad_flag}#{alternate_on}#{mouse_standard_flag}#{mouse_button_flag}#{mouse_all_flag}#{mouse_utf8_flag}#{mouse_sgr_flag}",
-	"#{pane_key_mode}", "#{pid}", "#{session_created}",
+	"#{pane_key_mode}", "#{pid}",
 }, ",")
 
 func parsePane(line string) (p pane, first bool, err error) {
 	f := strings.Split(line, ",")
-	if len(f) != 18 {
+	if len(f) != 16 {
 		return pane{}, false, fmt.Errorf("tmux listed a pane as %q", line)
 	}
 	p = pane{
-		session: f[0], id: f[1], dead: f[4] == "1", status: f[5], signal: f[6], tty: f[10], start: f[12], modes: f[14], keyMode: f[15],
-		died: seconds(f[7]), activity: seconds(f[8]), created: seconds(f[17]),
+		session: f[0], id: f[1], dead: f[4] == "1", status: f[5], signal: f[6], tty: f[10], start: f[11], modes: f[13], keyMode: f[14],
+		died: seconds(f[7]), activity: seconds(f[8]),
 	}
-	var bad [5]error
+	var bad [3]error
 	p.pid, bad[0] = strconv.Atoi(f[3])
-	p.attached, bad[1] = strconv.Atoi(f[9])
-	p.owner, bad[2] = decoded(f[11])
-	p.name, bad[3] = decoded(f[13])
-	p.server, bad[4] = strconv.Atoi(f[16])
+	p.name, bad[1] = decoded(f[12])
+	p.server, bad[2] = strconv.Atoi(f[15])
 	return p, f[1] == f[2], errors.Join(bad[:]...)
 }
 
@@ -154,7 +149,7 @@ func (p *Provider) mine(lines []string) ([]pane, error) {
 	var all []pane
 	at := map[string]int{}
 	for _, line := range lines {
-		if f := strings.Split(line, ","); len(f) > 11 && f[11] != encoded(p.owner) {
+		if f := strings.Split(line, ","); len(f) > 9 && f[9] != encoded(p.owner) {
 			continue // somebody else's
 		}
 		one, first, err := parsePane(line)

@@ -250,7 +250,7 @@ func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provi
 }
 
 func observation(one *pane) provider.Observation {
-	o := provider.Observation{Running: !one.ended(), PID: one.pid, Started: one.created, Attached: one.attached, Activity: one.activity}
+	o := provider.Observation{Running: !one.ended()}
 	if !o.Running {
 		o.Exit = exitOf(one)
 	}
