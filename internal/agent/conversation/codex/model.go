@@ -7,17 +7,17 @@ import (
 	"strings"
 
 	"den/internal/agent/conversation"
+	"den/internal/agent/runner/codex/wire"
 	"den/internal/agent/runner/jsonrpc"
 	"den/internal/base/fault"
 )
 
 // thread is what is read of one.
 type thread struct {
-	ID           string       `json:"id"`
-	Parent       string       `json:"parentThreadId"`
-	Ephemeral    bool         `json:"ephemeral"` // makes titles and the like: nobody sees it
-	Status       threadStatus `json:"status"`
-	ThreadSource string       `json:"threadSource"`
+	ID        string       `json:"id"`
+	Parent    string       `json:"parentThreadId"`
+	Ephemeral bool         `json:"ephemeral"` // makes titles and the like: nobody sees it
+	Status    threadStatus `json:"status"`
 
 	lastTurn string // how it ended: "completed", "interrupted" or "failed"; "" while one runs, or where it is not known
 }
@@ -40,32 +40,9 @@ const (
 
 // params are those of the messages that are read.
 type params struct {
-	ThreadID  string          `json:"threadId"`
-	TurnID    string          `json:"turnId"`
-	ItemID    string          `json:"itemId"`
-	Status    threadStatus    `json:"status"`
-	Thread    *thread         `json:"thread"`
-	RequestID json.RawMessage `json:"requestId"`
-	Command   string          `json:"command"`
-	Reason    string          `json:"reason"`
-	Questions []question      `json:"questions"`
-	Error     *jsonrpc.Error  `json:"error"`
-	Turn      endedTurn       `json:"turn"`
-	Usage     struct {
-		Last tokens `json:"last"`
-	} `json:"tokenUsage"`
-	Item struct {
-		Type     string `json:"type"`
-		ClientID string `json:"clientId"`
-	} `json:"item"`
-}
-
-type question struct {
-	ID       string `json:"id"`
-	Question string `json:"question"`
-	Options  []struct {
-		Label string `json:"label"`
-	} `json:"options"`
+	wire.Params
+	Status threadStatus `json:"status"`
+	Thread *thread      `json:"thread"`
 }
 
 // request is a decision that the server asks this client for.
@@ -87,11 +64,11 @@ const (
 func asked(m jsonrpc.Message, p params) *request {
 	r := &request{id: m.ID, thread: p.ThreadID, question: conversation.Question{ID: p.ItemID + "#" + string(m.ID), Kind: conversation.Permission}}
 	switch m.Method {
-	case "item/commandExecution/requestApproval":
+	case wire.ApproveCommand:
 		r.question.Text = p.Command
-	case "item/fileChange/requestApproval":
+	case wire.ApproveFiles:
 		r.question.Text = strings.TrimSpace("change files " + p.Reason)
-	case "item/tool/requestUserInput":
+	case wire.AskUser:
 		return r.input(p.Questions)
 	default:
 		return nil
@@ -104,7 +81,7 @@ func asked(m jsonrpc.Message, p params) *request {
 
 // input makes the request one with the options of a question. Several
 // questions at once cannot be answered by one option.
-func (r *request) input(questions []question) *request {
+func (r *request) input(questions []wire.Question) *request {
 	r.question.Kind = conversation.Choice
 	var texts []string
 	for _, q := range questions {
@@ -143,7 +120,7 @@ func (m *model) apply(msg jsonrpc.Message) error {
 	var p params
 	switch msg.Method {
 	case "thread/started", "thread/status/changed", "thread/closed", "turn/started", "turn/completed", "serverRequest/resolved", "error", "thread/tokenUsage/updated",
-		"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/tool/requestUserInput":
+		wire.ApproveCommand, wire.ApproveFiles, wire.AskUser:
 		if err := json.Unmarshal(msg.Params, &p); err != nil {
 			return fault.Errorf(fault.Protocol, "read codex' %s: %w", msg.Method, err)
 		}
@@ -160,10 +137,14 @@ func (m *model) apply(msg jsonrpc.Message) error {
 	case "thread/closed":
 		m.setStatus(p.ThreadID, threadStatus{Type: "notLoaded"})
 	case "turn/started", "turn/completed":
-		m.setTurn(p.ThreadID, msg.Method, p.Turn.Status)
-		m.noteTurn(p.Turn)
+		if p.Turn != nil {
+			m.setTurn(p.ThreadID, msg.Method, p.Turn.Status)
+			m.noteTurn(*p.Turn)
+		}
 	case "thread/tokenUsage/updated":
-		m.noteUsage(p.TurnID, p.Usage.Last)
+		if p.Usage != nil {
+			m.noteUsage(p.TurnID, p.Usage.Last)
+		}
 	case "serverRequest/resolved":
 		m.open = slices.DeleteFunc(m.open, func(r request) bool { return string(r.id) == string(p.RequestID) })
 	case "error":

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"den/internal/agent/conversation"
+	"den/internal/agent/runner/codex/wire"
 	"den/internal/agent/runner/jsonrpc"
 )
 
@@ -131,7 +132,7 @@ func TestAnswers(t *testing.T) {
 	if _, err := approval.answer("maybe"); err == nil {
 		t.Error("'maybe' is an answer")
 	}
-	choice := (&request{}).input([]question{{ID: "q", Options: []struct {
+	choice := (&request{}).input([]wire.Question{{ID: "q", Options: []struct {
 		Label string `json:"label"`
 	}{{Label: "Red"}}}})
 	if got, err := choice.answer("Red"); err != nil || string(got) != `{"answers":{"q":{"answers":["Red"]}}}` {

@@ -115,11 +115,7 @@ func has(ctx context.Context, c *conn, thread, id string) (bool, error) {
 // "" for what is no message of a client.
 func newest(ctx context.Context, c *conn, thread string, limit int) ([]string, error) {
 	var items struct {
-		Data []struct {
-			Item struct {
-				ClientID string `json:"clientId"`
-			} `json:"item"`
-		} `json:"data"`
+		Data []listed `json:"data"`
 	}
 	if err := c.call(ctx, "thread/items/list", map[string]any{"threadId": thread, "sortDirection": "desc", "limit": limit}, &items); err != nil {
 		return nil, err

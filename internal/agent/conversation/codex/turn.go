@@ -9,30 +9,17 @@ import (
 	"time"
 
 	"den/internal/agent/conversation"
-	"den/internal/agent/runner/jsonrpc"
+	"den/internal/agent/runner/codex/wire"
 	"den/internal/base/fault"
 )
 
-// endedTurn is what is read of a turn.
-type endedTurn struct {
-	ID         string         `json:"id"`
-	Status     string         `json:"status"` // inProgress, completed, interrupted or failed
-	DurationMs int64          `json:"durationMs"`
-	Error      *jsonrpc.Error `json:"error"`
-}
-
-func (t endedTurn) over() bool { return t.Status != "" && t.Status != "inProgress" }
-
-type tokens struct {
-	Input  int64 `json:"inputTokens"`
-	Output int64 `json:"outputTokens"`
-}
-
 // turnNote is what was told of a turn.
 type turnNote struct {
-	endedTurn
+	wire.Turn
 	usage conversation.Usage
 }
+
+func (t turnNote) over() bool { return t.Status != "" && t.Status != "inProgress" }
 
 // maxTurns bounds how many turns are remembered: the oldest go.
 const maxTurns = 64
@@ -42,21 +29,21 @@ func (m *model) turn(id string) *turnNote {
 	if i := slices.IndexFunc(m.turns, func(t turnNote) bool { return t.ID == id }); i >= 0 {
 		return &m.turns[i]
 	}
-	m.turns = append(m.turns, turnNote{endedTurn: endedTurn{ID: id}})
+	m.turns = append(m.turns, turnNote{Turn: wire.Turn{ID: id}})
 	if len(m.turns) > maxTurns {
 		m.turns = slices.Delete(m.turns, 0, 1)
 	}
 	return &m.turns[len(m.turns)-1]
 }
 
-func (m *model) noteTurn(t endedTurn) {
+func (m *model) noteTurn(t wire.Turn) {
 	if t.ID != "" {
-		m.turn(t.ID).endedTurn = t
+		m.turn(t.ID).Turn = t
 	}
 }
 
 // noteUsage adds what one call of the model used.
-func (m *model) noteUsage(id string, used tokens) {
+func (m *model) noteUsage(id string, used wire.Tokens) {
 	if id == "" {
 		return
 	}
@@ -65,48 +52,10 @@ func (m *model) noteUsage(id string, used tokens) {
 	n.usage.OutputTokens += used.Output
 }
 
-// item is what is read of a part of a turn. Which fields it has depends on its
-// type.
-type item struct {
-	Type     string `json:"type"`
-	ClientID string `json:"clientId"` // of userMessage: who sent it chose it
-	Text     string `json:"text"`     // of agentMessage
-	Content  parts  `json:"content"`  // of userMessage
-
-	StartedMs int64 `json:"startedAtMs"`
-
-	Command   string          `json:"command"`
-	Changes   json.RawMessage `json:"changes"`
-	Server    string          `json:"server"`
-	Tool      string          `json:"tool"`
-	Arguments json.RawMessage `json:"arguments"`
-	Query     string          `json:"query"`
-}
-
-// parts are the texts of a user's message. Items of other types have other
-// things in the same place; they are ignored.
-type parts string
-
-// UnmarshalJSON joins the texts.
-func (p *parts) UnmarshalJSON(data []byte) error {
-	var all []struct {
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(data, &all) != nil {
-		return nil
-	}
-	var texts []string
-	for _, one := range all {
-		texts = append(texts, one.Text)
-	}
-	*p = parts(strings.Join(texts, "\n"))
-	return nil
-}
-
 // listed is an item as the server lists it.
 type listed struct {
-	Turn string `json:"turnId"`
-	Item item   `json:"item"`
+	Turn string    `json:"turnId"`
+	Item wire.Item `json:"item"`
 }
 
 // replyIn finds a message among a thread's items, the oldest first, and reads
@@ -126,7 +75,7 @@ func replyIn(items []listed, m conversation.Asked) (r conversation.Reply, turn s
 			break
 		}
 		turn = one.Turn
-		switch name, input := one.Item.tool(); {
+		switch name, input := tool(&one.Item); {
 		case one.Item.Type == "userMessage":
 			r.Certainty = conversation.Likely
 		case one.Item.Type == "agentMessage" && one.Item.Text != "":
@@ -146,32 +95,29 @@ func find(items []listed, m conversation.Asked) (int, conversation.Certainty) {
 		return byID, conversation.Exact
 	}
 	return slices.IndexFunc(items, func(l listed) bool {
-		return l.Item.Type == "userMessage" && m.Is(string(l.Item.Content), time.UnixMilli(l.Item.StartedMs))
+		return l.Item.Type == "userMessage" && m.Is(strings.Join(l.Item.Content, "\n"), time.UnixMilli(l.Item.StartedMs))
 	}), conversation.Matched
 }
 
 // tool names the tool that an item is a use of, or "", and gives its input.
-func (it item) tool() (name, input string) {
-	var given any
+func tool(it *wire.Item) (name, input string) {
+	given := any(it.Arguments)
 	switch it.Type {
 	case "commandExecution":
-		name, given = "shell", map[string]string{"command": it.Command}
+		given = map[string]string{"command": it.Command}
 	case "fileChange":
-		name, given = "apply_patch", map[string]json.RawMessage{"changes": it.Changes}
-	case "mcpToolCall":
-		name, given = "mcp__"+it.Server+"__"+it.Tool, it.Arguments
-	case "dynamicToolCall":
-		name, given = it.Tool, it.Arguments
+		given = map[string]json.RawMessage{"changes": it.Changes}
 	case "webSearch":
-		name, given = "web_search", map[string]string{"query": it.Query}
+		given = map[string]string{"query": it.Query}
+	case "mcpToolCall", "dynamicToolCall":
 	default:
 		return "", ""
 	}
 	data, err := json.Marshal(given)
 	if err != nil {
-		return name, "" // arguments that are no JSON
+		return it.ToolName(), "" // arguments that are no JSON
 	}
-	return name, string(data)
+	return it.ToolName(), string(data)
 }
 
 // RecordName is what Reply.Source says.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"den/internal/agent/conversation"
-	"den/internal/agent/runner/jsonrpc"
+	"den/internal/agent/runner/codex/wire"
 )
 
 // listOf reads items as the server lists them, the oldest first.
@@ -114,7 +114,7 @@ func TestComplete(t *testing.T) {
 		{"a turn that somebody ended", "interrupted", "", false, conversation.Reply{Ended: true, Cancelled: true}},
 		{"a turn that failed", "failed", "", false, conversation.Reply{Ended: true, Failure: "quota"}},
 	} {
-		n := turnNote{endedTurn: endedTurn{Status: c.status, Error: &jsonrpc.Error{Message: "quota"}}}
+		n := turnNote{Turn: wire.Turn{Status: c.status, Error: &wire.TurnError{Message: "quota"}}}
 		got := n.complete(conversation.Reply{Text: c.text}, c.idle)
 		if got.Ended != c.want.Ended || got.Cancelled != c.want.Cancelled || got.Failure != c.want.Failure {
 			t.Errorf("%s: %+v", c.name, got)

@@ -1,38 +1,14 @@
 package copilot
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
 	"den/internal/agent/conversation"
+	"den/internal/agent/runner/copilot/wire"
 	"den/internal/base/fault"
 )
-
-// event is a line of events.jsonl.
-type event struct {
-	Type string `json:"type"`
-	Data struct {
-		RequestID         string `json:"requestId"`
-		PermissionRequest struct {
-			FullCommandText string `json:"fullCommandText"`
-			Intention       string `json:"intention"`
-			Kind            string `json:"kind"`
-		} `json:"permissionRequest"`
-		ToolCallID string          `json:"toolCallId"`
-		ToolName   string          `json:"toolName"`
-		Arguments  json.RawMessage `json:"arguments"`
-		Message    json.RawMessage `json:"message"` // of session.error, a text
-	} `json:"data"`
-}
-
-// parseEvent reads one line.
-func parseEvent(line []byte) (event, error) {
-	var e event
-	if err := json.Unmarshal(line, &e); err != nil {
-		return e, fault.Errorf(fault.Protocol, "read Copilot's events: %w", err)
-	}
-	return e, nil
-}
 
 // model is what a session's events tell: a pure function of them.
 type model struct {
@@ -49,7 +25,7 @@ type model struct {
 // askTool is the tool by which the model asks its user.
 const askTool = "ask_user"
 
-func (m *model) apply(e event) {
+func (m *model) apply(e wire.Event) {
 	switch e.Type {
 	case "user.message":
 		m.begun, m.failed = true, ""
@@ -60,14 +36,10 @@ func (m *model) apply(e event) {
 	case "assistant.message":
 		m.failed = ""
 	case "session.error":
-		m.failed = errorText(e.Data.Message)
+		m.failed = cmp.Or(e.Data.Message, "its turn ended in an error")
 	case "permission.requested":
 		p := e.Data.PermissionRequest
-		text := p.FullCommandText
-		if text == "" {
-			text = p.Kind + " " + p.Intention
-		}
-		m.ask(conversation.Question{ID: e.Data.RequestID, Kind: conversation.Permission, Text: text})
+		m.ask(conversation.Question{ID: e.Data.RequestID, Kind: conversation.Permission, Text: cmp.Or(p.FullCommandText, p.Kind+" "+p.Intention)})
 	case "permission.completed":
 		m.close(e.Data.RequestID)
 	case "tool.execution_start":
@@ -91,15 +63,6 @@ func askedText(arguments json.RawMessage) string {
 		return "it asks its user"
 	}
 	return a.Question + a.Message
-}
-
-// errorText is what an error says.
-func errorText(message json.RawMessage) string {
-	var text string
-	if json.Unmarshal(message, &text) != nil || text == "" {
-		return "its turn ended in an error"
-	}
-	return text
 }
 
 func (m *model) ask(q conversation.Question) {

@@ -10,6 +10,7 @@ import (
 
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/watch"
+	"den/internal/agent/runner/copilot/wire"
 )
 
 // The events were recorded from Copilot CLI 1.0.102: a permission that was
@@ -22,7 +23,7 @@ func TestRecordedEvents(t *testing.T) {
 	var m model
 	var all []string
 	for line := range bytes.Lines(data) {
-		e, err := parseEvent(line)
+		e, err := wire.Parse(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func TestRecordedEventsAlone(t *testing.T) {
 	var m model
 	var all []string
 	for line := range bytes.Lines(data) {
-		e, err := parseEvent(line)
+		e, err := wire.Parse(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestRecordedFailure(t *testing.T) {
 	apply := func(data []byte) conversation.State {
 		t.Helper()
 		for line := range bytes.Lines(data) {
-			e, err := parseEvent(line)
+			e, err := wire.Parse(line)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -193,7 +194,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		_, _, _ = workingOf(line, "s")
 		var m model
-		e, err := parseEvent(line)
+		e, err := wire.Parse(line)
 		if err != nil {
 			return
 		}

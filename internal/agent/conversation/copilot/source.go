@@ -12,6 +12,7 @@ import (
 
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/watch"
+	"den/internal/agent/runner/copilot/wire"
 	"den/internal/base/fault"
 )
 
@@ -132,7 +133,7 @@ type tail struct {
 // update applies the lines that were added.
 func (t *tail) update() error {
 	return t.Read(func() { t.model = model{} }, func(line []byte) {
-		if e, err := parseEvent(line); err == nil { // one line that cannot be read does not hide the others
+		if e, err := wire.Parse(line); err == nil { // one line that cannot be read does not hide the others
 			t.model.apply(e)
 		}
 	})

@@ -2,43 +2,13 @@ package copilot
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"time"
 
 	"den/internal/agent/conversation"
+	"den/internal/agent/runner/copilot/wire"
 	"den/internal/base/fault"
 )
-
-// said is what is read of a line of events.jsonl to know what was said. It is
-// apart from event: a field that is not as expected costs no state.
-type said struct {
-	Type string    `json:"type"`
-	At   time.Time `json:"timestamp"`
-	Data struct {
-		Content      string `json:"content"`
-		MessageID    string `json:"messageId"`
-		AnswersID    string `json:"originatingMessageId"`
-		ToolRequests []struct {
-			Name      string          `json:"name"`
-			Arguments json.RawMessage `json:"arguments"`
-		} `json:"toolRequests"`
-		Message string `json:"message"` // of session.error
-		Usage   struct {
-			InputTokens  int64   `json:"inputTokens"`
-			OutputTokens int64   `json:"outputTokens"`
-			Cost         float64 `json:"cost"`
-		} `json:"usage"` // of session.usage_record
-	} `json:"data"`
-}
-
-func parseSaid(line []byte) (said, error) {
-	var e said
-	if err := json.Unmarshal(line, &e); err != nil {
-		return e, fault.Errorf(fault.Protocol, "read Copilot's events: %w", err)
-	}
-	return e, nil
-}
 
 // turn is what the events tell of one message: a pure function of them.
 type turn struct {
@@ -57,19 +27,19 @@ func newTurn(m conversation.Asked) *turn {
 
 // applyLine takes a line in. One that cannot be read does not hide the others.
 func (t *turn) applyLine(line []byte) {
-	if e, err := parseSaid(line); err == nil {
+	if e, err := wire.Parse(line); err == nil {
 		t.apply(e)
 	}
 }
 
 // apply takes an event in. What came before the message, or answers another,
 // is not the reply.
-func (t *turn) apply(e said) {
+func (t *turn) apply(e wire.Event) {
 	switch {
 	case t.over:
 	case e.Type == "user.message" && t.id == "":
-		if t.asked.Is(e.Data.Content, e.At) {
-			t.id, t.begun = e.Data.MessageID, e.At
+		if at := timeOf(e); t.asked.Is(e.Data.Content, at) {
+			t.id, t.begun = e.Data.MessageID, at
 		}
 	case t.id == "":
 	case e.Type == "user.message":
@@ -87,7 +57,7 @@ func (t *turn) apply(e said) {
 	}
 }
 
-func (t *turn) agentSaid(e said) {
+func (t *turn) agentSaid(e wire.Event) {
 	t.whole = len(e.Data.ToolRequests) == 0
 	t.reply.Failure = "" // it was tried again
 	if e.Data.Content != "" {
@@ -96,7 +66,12 @@ func (t *turn) agentSaid(e said) {
 	for _, r := range e.Data.ToolRequests {
 		t.reply.Tools = append(t.reply.Tools, conversation.ToolUse{Name: r.Name, Input: string(r.Arguments)})
 	}
-	t.reply.Duration = e.At.Sub(t.begun)
+	t.reply.Duration = timeOf(e).Sub(t.begun)
+}
+
+func timeOf(e wire.Event) time.Time {
+	at, _ := time.Parse(time.RFC3339, e.At) // Best effort: zero is no time.
+	return at
 }
 
 // told is the reply; ready says that the session does not work any more.

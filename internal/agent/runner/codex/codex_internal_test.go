@@ -8,6 +8,7 @@ import (
 
 	"den/internal/agent/permission"
 	"den/internal/agent/runner"
+	"den/internal/agent/runner/codex/wire"
 	"den/internal/agent/runner/jsonrpc"
 	"den/internal/agent/runner/turn"
 )
@@ -60,16 +61,16 @@ func TestClassOf(t *testing.T) {
 // A limit that was reached tells when it is lifted.
 func TestLimit(t *testing.T) {
 	soon, later := time.Now().Add(time.Minute), time.Now().Add(time.Hour)
-	limits := &rateLimits{
-		Primary:   &limitWindow{UsedPercent: 100, ResetsAt: soon.Unix()},
-		Secondary: &limitWindow{UsedPercent: 100, ResetsAt: later.Unix()},
+	limits := &wire.RateLimits{
+		Primary:   &wire.Limit{UsedPercent: 100, ResetsAt: soon.Unix()},
+		Secondary: &wire.Limit{UsedPercent: 100, ResetsAt: later.Unix()},
 	}
-	s := &session{resets: limits.resets()}
-	if f := s.failureOf(&turnError{Info: json.RawMessage(`"usageLimitExceeded"`)}); f.RetryAfter < 59*time.Minute || f.RetryAfter > time.Hour {
+	s := &session{resets: resetsOf(limits)}
+	if f := s.failureOf(&wire.TurnError{Info: json.RawMessage(`"usageLimitExceeded"`)}); f.RetryAfter < 59*time.Minute || f.RetryAfter > time.Hour {
 		t.Errorf("%+v", f)
 	}
 	limits.Primary.UsedPercent, limits.Secondary.UsedPercent = 99, 10
-	if !limits.resets().IsZero() || !(*rateLimits)(nil).resets().IsZero() {
+	if !resetsOf(limits).IsZero() || !resetsOf(nil).IsZero() {
 		t.Error("a limit that was not reached is lifted")
 	}
 }
@@ -99,7 +100,7 @@ func TestListener(t *testing.T) {
 		}
 		l.take(m)
 	}
-	result, err := l.end(&turnInfo{Status: "completed"})
+	result, err := l.end(&wire.Turn{Status: "completed"})
 	want := []runner.EventKind{runner.Accepted, runner.Spoke, runner.Retrying, runner.Used, runner.Sized, runner.Spoke, runner.ToolFinished, runner.Spoke, runner.Spoke}
 	if err != nil || result.Text != "two" || result.Usage != (runner.Usage{InputTokens: 3, OutputTokens: 2}) || !reflect.DeepEqual(kinds, want) {
 		t.Errorf("%+v, %v, %v", result, err, kinds)
@@ -111,7 +112,7 @@ func FuzzNotification(f *testing.F) {
 	f.Add("item/completed", `{"item":{"type":"fileChange","id":"1","changes":[{"path":"a","kind":{"type":"add"}}],"status":"declined"}}`)
 	f.Add("item/started", `{"item":{"type":"mcpToolCall","id":"1","server":"s","tool":"t","arguments":[1]}}`)
 	f.Add("error", `{"willRetry":true,"error":{"codexErrorInfo":{"httpConnectionFailed":{"httpStatusCode":null}}}}`)
-	f.Add(elicit, `{"requestedSchema":{"required":["x"]}}`)
+	f.Add(wire.Elicit, `{"requestedSchema":{"required":["x"]}}`)
 	f.Add("account/rateLimits/updated", `{"rateLimits":{"primary":{"usedPercent":100,"resetsAt":9000000000000000000}}}`)
 	f.Fuzz(func(t *testing.T, method, params string) {
 		m := &message{Message: jsonrpc.Message{Method: method, Params: json.RawMessage(params)}}
@@ -141,25 +142,25 @@ func TestAnswers(t *testing.T) {
 		want           permission.Request
 		answer         string
 	}{
-		{approveCommand, `{"command":"bash -lc ls","cwd":"/d","reason":"why"}`, permission.Decision{Allow: true},
+		{wire.ApproveCommand, `{"command":"bash -lc ls","cwd":"/d","reason":"why"}`, permission.Decision{Allow: true},
 			permission.Request{Tool: "shell", Kind: permission.Execute, Command: "ls", Dir: "/d", Text: "why"}, `{"decision":"accept"}`},
-		{approveCommand, `{"command":"bash -lc ls"}`, permission.Decision{Allow: true, Always: true},
+		{wire.ApproveCommand, `{"command":"bash -lc ls"}`, permission.Decision{Allow: true, Always: true},
 			permission.Request{Tool: "shell", Kind: permission.Execute, Command: "ls"}, `{"decision":"accept"}`},
-		{approveCommand, `{"networkApprovalContext":{"host":"example.org","protocol":"https"}}`, permission.Decision{},
+		{wire.ApproveCommand, `{"networkApprovalContext":{"host":"example.org","protocol":"https"}}`, permission.Decision{},
 			permission.Request{Tool: "shell", Kind: permission.Fetch, URL: "https://example.org"}, `{"decision":"decline"}`},
-		{approveFiles, `{"itemId":"item","grantRoot":"/r"}`, permission.Decision{Interrupt: true},
+		{wire.ApproveFiles, `{"itemId":"item","grantRoot":"/r"}`, permission.Decision{Interrupt: true},
 			permission.Request{Tool: "apply_patch", Kind: permission.Edit, Paths: []string{"/r", "/a", "/b"}}, `{"decision":"cancel"}`},
-		{approvePermissions, `{"permissions":{"network":{"enabled":true}}}`, permission.Decision{Allow: true, Always: true},
+		{wire.ApprovePermissions, `{"permissions":{"network":{"enabled":true}}}`, permission.Decision{Allow: true, Always: true},
 			permission.Request{Tool: "request_permissions", Kind: permission.Other}, `{"permissions":{"network":{"enabled":true}},"scope":"turn"}`},
-		{approvePermissions, `{"permissions":{"network":{"enabled":true}}}`, permission.Decision{},
+		{wire.ApprovePermissions, `{"permissions":{"network":{"enabled":true}}}`, permission.Decision{},
 			permission.Request{Tool: "request_permissions", Kind: permission.Other}, `{"permissions":{},"scope":"turn"}`},
-		{elicit, `{"serverName":"files","message":"may it?"}`, permission.Decision{Allow: true},
+		{wire.Elicit, `{"serverName":"files","message":"may it?"}`, permission.Decision{Allow: true},
 			permission.Request{Tool: "mcp__files", Kind: permission.Other, Text: "may it?"}, `{"action":"accept","content":{},"_meta":null}`},
-		{elicit, `{"serverName":"files","requestedSchema":{"required":["name"]}}`, permission.Decision{Allow: true},
+		{wire.Elicit, `{"serverName":"files","requestedSchema":{"required":["name"]}}`, permission.Decision{Allow: true},
 			permission.Request{Tool: "mcp__files", Kind: permission.Other}, `{"action":"decline","content":null,"_meta":null}`},
-		{askUser, `{"questions":[{"id":"q","question":"which?","options":[{"label":"this"},{"label":"that"}]}]}`, permission.Decision{Allow: true, Answer: "this"},
+		{wire.AskUser, `{"questions":[{"id":"q","question":"which?","options":[{"label":"this"},{"label":"that"}]}]}`, permission.Decision{Allow: true, Answer: "this"},
 			permission.Request{Tool: "request_user_input", Kind: permission.Question, Text: "which?", Choices: []string{"this", "that"}}, `{"answers":{"q":{"answers":["this"]}}}`},
-		{askUser, `{"questions":[{"id":"q","question":"which?"}]}`, permission.Decision{Allow: true},
+		{wire.AskUser, `{"questions":[{"id":"q","question":"which?"}]}`, permission.Decision{Allow: true},
 			permission.Request{Tool: "request_user_input", Kind: permission.Question, Text: "which?"}, `{"answers":{"q":{"answers":["nobody answered: decide by yourself, or ask in your reply"]}}}`},
 	} {
 		m := &message{Message: jsonrpc.Message{Method: c.method, Params: json.RawMessage(c.params)}}

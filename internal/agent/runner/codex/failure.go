@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"den/internal/agent/runner"
+	"den/internal/agent/runner/codex/wire"
 	"den/internal/agent/runner/jsonrpc"
 )
 
 // failureOf classes an error of a turn.
-func (s *session) failureOf(e *turnError) *runner.Failure {
+func (s *session) failureOf(e *wire.TurnError) *runner.Failure {
 	f := &runner.Failure{Class: classOf(e.Info), Message: e.Message}
 	if f.Class == runner.Bug && strings.HasPrefix(e.Message, brokenStream) {
 		f.Class = runner.Overload
@@ -86,13 +87,13 @@ func callFailure(method string, e *jsonrpc.Error) *runner.Failure {
 	return f
 }
 
-// resets is when a limit that was reached is lifted, or zero if none was.
-func (r *rateLimits) resets() time.Time {
+// resetsOf is when a limit that was reached is lifted, or zero if none was.
+func resetsOf(r *wire.RateLimits) time.Time {
 	var at time.Time
 	if r == nil {
 		return at
 	}
-	for _, w := range []*limitWindow{r.Primary, r.Secondary} {
+	for _, w := range []*wire.Limit{r.Primary, r.Secondary} {
 		if w != nil && w.UsedPercent >= 100 && w.ResetsAt > 0 {
 			if t := time.Unix(w.ResetsAt, 0); t.After(at) {
 				at = t

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"den/internal/agent/runner"
+	"den/internal/agent/runner/codex/wire"
 )
 
 // listener turns the notifications of one turn into events.
@@ -15,7 +16,7 @@ type listener struct {
 	last     string          // the last message of the agent
 	used     map[string]bool // ids of tool uses that were told
 	usage    runner.Usage
-	total    tokenCount // of the thread, as it was told last
+	total    wire.Tokens // of the thread, as it was told last
 }
 
 func (l *listener) take(m *message) {
@@ -52,7 +53,7 @@ func (l *listener) accept() {
 }
 
 // count adds up what each answer of the model used.
-func (l *listener) count(u *threadUsage) {
+func (l *listener) count(u *wire.Usage) {
 	if u == nil || u.Total == l.total {
 		return // told again
 	}
@@ -64,7 +65,7 @@ func (l *listener) count(u *threadUsage) {
 	l.each(runner.Event{Kind: runner.Sized, Size: &runner.Size{Tokens: u.Last.Input + u.Last.Output, Window: u.Window}})
 }
 
-func (l *listener) started(it *item) {
+func (l *listener) started(it *wire.Item) {
 	switch it.Type {
 	case "userMessage":
 		l.accept()
@@ -77,47 +78,53 @@ func (l *listener) started(it *item) {
 }
 
 // use tells the use of a tool, once.
-func (l *listener) use(it *item) {
-	name, input := toolOf(it)
+func (l *listener) use(it *wire.Item) {
+	name := it.ToolName()
 	if name == "" || l.used[it.ID] {
 		return
 	}
 	l.used[it.ID] = true
-	raw, err := json.Marshal(input)
+	raw, err := json.Marshal(inputOf(it))
 	if err != nil {
 		raw = nil // arguments that are no JSON: UseTool makes an object
 	}
 	l.each(runner.Event{Kind: runner.Spoke, Message: runner.UseTool(l.session.model, it.ID, name, raw)})
 }
 
-// toolOf names the tool that an item is a use of, or "", and gives its input.
-func toolOf(it *item) (string, any) {
+// inputOf is what a tool was given.
+func inputOf(it *wire.Item) any {
 	switch it.Type {
 	case "commandExecution":
-		return "shell", map[string]string{"command": innerCommand(it.Command), "cwd": it.Dir}
+		return map[string]string{"command": innerCommand(it.Command), "cwd": it.Dir}
 	case "fileChange":
-		return "apply_patch", map[string]any{"changes": it.Changes}
-	case "mcpToolCall":
-		return "mcp__" + it.Server + "__" + it.Tool, it.Arguments
-	case "dynamicToolCall":
-		return it.Tool, it.Arguments
+		return map[string]any{"changes": changesOf(it)}
 	case "collabAgentToolCall":
-		return it.Tool, map[string]string{"prompt": it.Prompt}
+		return map[string]string{"prompt": it.Prompt}
 	case "webSearch":
-		return "web_search", map[string]string{"query": it.Query}
+		return map[string]string{"query": it.Query}
 	}
-	return "", nil
+	return it.Arguments
 }
 
-func pathsOf(it *item) []string {
+type fileChange struct {
+	Path string          `json:"path"`
+	Kind json.RawMessage `json:"kind"`
+}
+
+func changesOf(it *wire.Item) (all []fileChange) {
+	_ = json.Unmarshal(it.Changes, &all) // Best effort: without them, nobody knows which files.
+	return all
+}
+
+func pathsOf(it *wire.Item) []string {
 	var all []string
-	for _, c := range it.Changes {
+	for _, c := range changesOf(it) {
 		all = append(all, c.Path)
 	}
 	return all
 }
 
-func (l *listener) completed(it *item) {
+func (l *listener) completed(it *wire.Item) {
 	switch it.Type {
 	case "agentMessage":
 		if it.Text != "" {
@@ -134,14 +141,14 @@ func (l *listener) completed(it *item) {
 		l.each(runner.Event{Kind: runner.Noted, Text: "the conversation was compacted"})
 		return
 	}
-	if name, _ := toolOf(it); name == "" {
+	if it.ToolName() == "" {
 		return
 	}
 	l.use(it) // some items are told only when they are completed
 	l.each(runner.Event{Kind: runner.ToolFinished, Result: doneOf(it)})
 }
 
-func doneOf(it *item) *runner.ToolDone {
+func doneOf(it *wire.Item) *runner.ToolDone {
 	done := &runner.ToolDone{ID: it.ID, Output: runner.Clip(it.Output), Denied: it.Status == "declined"}
 	done.Failed = done.Denied || it.Status == "failed" || it.ExitCode != nil && *it.ExitCode != 0
 	if done.Output == "" && it.Error != nil {
@@ -154,7 +161,7 @@ func doneOf(it *item) *runner.ToolDone {
 }
 
 // end makes the turn's result of codex's.
-func (l *listener) end(t *turnInfo) (runner.Result, error) {
+func (l *listener) end(t *wire.Turn) (runner.Result, error) {
 	l.accept()
 	result := runner.Result{Text: l.last, Usage: l.usage}
 	switch t.Status {
@@ -166,7 +173,7 @@ func (l *listener) end(t *turnInfo) (runner.Result, error) {
 	}
 	e := t.Error
 	if e == nil {
-		e = &turnError{Message: "the turn ended as " + t.Status}
+		e = &wire.TurnError{Message: "the turn ended as " + t.Status}
 	}
 	return runner.Result{Usage: l.usage}, l.session.failureOf(e)
 }

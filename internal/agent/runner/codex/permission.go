@@ -5,16 +5,8 @@ import (
 	"strings"
 
 	"den/internal/agent/permission"
+	"den/internal/agent/runner/codex/wire"
 	"den/internal/agent/runner/jsonrpc"
-)
-
-// The requests of codex that den answers.
-const (
-	approveCommand     = "item/commandExecution/requestApproval"
-	approveFiles       = "item/fileChange/requestApproval"
-	approvePermissions = "item/permissions/requestApproval"
-	elicit             = "mcpServer/elicitation/request"
-	askUser            = "item/tool/requestUserInput"
 )
 
 // asked handles a request of codex's.
@@ -40,25 +32,25 @@ func (s *session) requestOf(m *message) (permission.Request, func(permission.Dec
 	p := &m.about
 	ask := permission.Request{Text: p.Reason, Dir: p.Dir, Input: m.Params}
 	switch m.Method {
-	case approveCommand:
+	case wire.ApproveCommand:
 		ask.Tool, ask.Kind, ask.Command = "shell", permission.Execute, innerCommand(p.Command)
 		if p.Network != nil {
 			ask.Kind, ask.URL = permission.Fetch, p.Network.Protocol+"://"+p.Network.Host
 		}
 		return ask, approval
-	case approveFiles:
+	case wire.ApproveFiles:
 		ask.Tool, ask.Kind, ask.Paths = "apply_patch", permission.Edit, s.patches[p.ItemID]
 		if p.GrantRoot != "" {
 			ask.Paths = append([]string{p.GrantRoot}, ask.Paths...)
 		}
 		return ask, approval
-	case approvePermissions:
+	case wire.ApprovePermissions:
 		ask.Tool, ask.Kind = "request_permissions", permission.Other
 		return ask, func(d permission.Decision) any { return grant(p.Permissions, d) }
-	case elicit:
+	case wire.Elicit:
 		ask.Tool, ask.Kind, ask.Text, ask.URL = "mcp__"+p.ServerName, permission.Other, p.Message, p.URL
 		return ask, func(d permission.Decision) any { return elicitation(len(p.Schema.Required) > 0, d) }
-	case askUser:
+	case wire.AskUser:
 		ask.Tool, ask.Kind = "request_user_input", permission.Question
 		var all []string
 		for _, q := range p.Questions {
@@ -134,7 +126,7 @@ type answerList struct {
 
 // userInput gives a person's answer to every question, or says that there is
 // none.
-func userInput(questions []userQuestion, d permission.Decision) any {
+func userInput(questions []wire.Question, d permission.Decision) any {
 	text := d.Answer
 	if !d.Allow || text == "" {
 		text = d.Reason

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"den/internal/agent/runner"
+	"den/internal/agent/runner/codex/wire"
 	"den/internal/agent/runner/jsonrpc"
 	"den/internal/agent/runner/stdio"
 	"den/internal/agent/runner/turn"
@@ -95,10 +96,10 @@ func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Even
 			listener.accept() // a codex that makes no turn of it
 			return runner.Result{}, nil
 		case m.Method == "turn/started" && s.isOurs(m):
-			r.start(m.about.turnOf())
-		case m.Method == "turn/completed" && s.isOurs(m) && r.is(m.about.turnOf()):
+			r.start(m.turnOf())
+		case m.Method == "turn/completed" && s.isOurs(m) && r.is(m.turnOf()):
 			return listener.end(m.about.Turn)
-		case s.isOurs(m) && r.is(m.about.turnOf()) || m.Method == "warning":
+		case s.isOurs(m) && r.is(m.turnOf()) || m.Method == "warning":
 			listener.take(m)
 		}
 	}
@@ -203,7 +204,7 @@ func (s *session) notice(m *message) {
 	case "turn/completed":
 		clear(s.patches)
 	case "account/rateLimits/updated":
-		if resets := m.about.Limits.resets(); !resets.IsZero() {
+		if resets := resetsOf(m.about.Limits); !resets.IsZero() {
 			s.mu.Lock()
 			s.resets = resets
 			s.mu.Unlock()
@@ -219,7 +220,7 @@ var known = map[string]bool{
 	"item/agentMessage/delta": true, "thread/tokenUsage/updated": true, "account/rateLimits/updated": true,
 	"serverRequest/resolved": true,
 
-	approveCommand: true, approveFiles: true, approvePermissions: true, elicit: true, askUser: true,
+	wire.ApproveCommand: true, wire.ApproveFiles: true, wire.ApprovePermissions: true, wire.Elicit: true, wire.AskUser: true,
 
 	// Ignored.
 	"thread/started": true, "thread/status/changed": true, "thread/readState/changed": true, "thread/name/updated": true,

@@ -1,58 +1,17 @@
 package copilot
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 
 	"den/internal/agent/permission"
 	"den/internal/agent/runner"
+	"den/internal/agent/runner/copilot/wire"
 )
 
-// event is something that happened in a session. Its type says which members
-// of its data are set; one of another JSON type than expected is left out.
+// event is something that happened in a session, or a prompt that was refused.
 type event struct {
-	Type    string `json:"type"`
-	AgentID string `json:"agentId"` // of an agent below the session's own
-	Data    struct {
-		Message      string `json:"message"` // of errors and notes
-		Content      string `json:"content"` // of a message or a thought
-		DeltaContent string `json:"deltaContent"`
-		Model        string `json:"model"`
-		ToolRequests []struct {
-			ToolCallID string          `json:"toolCallId"`
-			Name       string          `json:"name"`
-			Arguments  json.RawMessage `json:"arguments"`
-		} `json:"toolRequests"`
-
-		ToolCallID string          `json:"toolCallId"`
-		ToolName   string          `json:"toolName"`
-		Arguments  json.RawMessage `json:"arguments"`
-		Success    bool            `json:"success"`
-		Result     struct {
-			Content string `json:"content"`
-			Kind    string `json:"kind"` // of permission.completed
-		} `json:"result"`
-		Error struct {
-			Message string `json:"message"`
-			Code    string `json:"code"`
-		} `json:"error"`
-
-		InputTokens  int64 `json:"inputTokens"`
-		OutputTokens int64 `json:"outputTokens"`
-
-		TokenLimit    int64 `json:"tokenLimit"`    // of session.usage_info
-		CurrentTokens int64 `json:"currentTokens"` // of session.usage_info
-
-		ErrorType  string `json:"errorType"`
-		StatusCode int    `json:"statusCode"`
-		Reason     string `json:"reason"` // of a retry
-		Aborted    bool   `json:"aborted"`
-
-		RequestID         string            `json:"requestId"`
-		PermissionRequest permissionRequest `json:"permissionRequest"`
-	} `json:"data"`
-
+	wire.Event
 	refused error // or nil: the agent did not take the prompt
 }
 
@@ -95,34 +54,9 @@ func (e event) retry() *runner.Failure {
 	return &runner.Failure{Class: class, Message: strings.ReplaceAll(e.Data.Reason, "_", " ")}
 }
 
-// permissionRequest is what the agent wants to do. Its kind says which members
-// are set.
-type permissionRequest struct {
-	Kind            string   `json:"kind"`
-	ToolCallID      string   `json:"toolCallId"`
-	FullCommandText string   `json:"fullCommandText"`
-	PossiblePaths   []string `json:"possiblePaths"`
-	Intention       string   `json:"intention"`
-	FileName        string   `json:"fileName"`
-	Path            string   `json:"path"`
-	URL             string   `json:"url"`
-	ServerName      string   `json:"serverName"`
-	ToolName        string   `json:"toolName"`
-
-	raw json.RawMessage
-}
-
-// UnmarshalJSON also keeps the request as it is.
-func (p *permissionRequest) UnmarshalJSON(data []byte) error {
-	type plain permissionRequest
-	_ = json.Unmarshal(data, (*plain)(p)) // Best effort: a policy asks for what it does not know.
-	p.raw = json.RawMessage(strings.Clone(string(data)))
-	return nil
-}
-
-// request says what is asked for in the terms of policies.
-func (p permissionRequest) request(tool string) permission.Request {
-	r := permission.Request{Tool: tool, Kind: permission.Other, Text: p.Intention, Input: p.raw}
+// requestOf says what is asked for in the terms of policies.
+func requestOf(p wire.PermissionRequest, tool string) permission.Request {
+	r := permission.Request{Tool: tool, Kind: permission.Other, Text: p.Intention, Input: p.Raw}
 	switch p.Kind {
 	case "shell":
 		r.Kind, r.Command, r.Paths = permission.Execute, p.FullCommandText, p.PossiblePaths

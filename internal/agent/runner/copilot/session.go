@@ -198,7 +198,7 @@ func (s *session) abort(ctx context.Context) error {
 // ask asks for the permission that an event is about, beside the turn.
 func (s *session) ask(c *collector, e event) {
 	id, asked := e.Data.RequestID, e.Data.PermissionRequest
-	s.questions.Ask(id, asked.request(c.nameOf(asked.ToolCallID)), func(d permission.Decision) { s.decide(id, d) })
+	s.questions.Ask(id, requestOf(asked, c.nameOf(asked.ToolCallID)), func(d permission.Decision) { s.decide(id, d) })
 }
 
 // decide tells the agent what was decided. An "always" stays with den's policy:
