@@ -48,7 +48,7 @@ func (m *Managed) runScriptAway(ctx context.Context, script string, env map[stri
 func (m *Managed) execAway(ctx context.Context, e provider.ExecSpec, what string) (string, error) {
 	out := &tail{}
 	e.Stdout, e.Stderr = out, out
-	code, err := m.away().Exec(ctx, m.session, m.place(), e)
+	code, err := m.provider.Exec(ctx, m.session, m.place(), e)
 	switch {
 	case ctx.Err() != nil:
 		return out.String(), fault.Errorf(fault.Timeout, "run %q: it did not end in time", what)
@@ -78,7 +78,7 @@ func (m *Managed) stageAway(ctx context.Context, src, base string, o provider.St
 		w.CloseWithError(err)
 		packed <- err
 	}()
-	err := m.away().Stage(ctx, m.session, m.place(), r, o)
+	err := m.provider.Stage(ctx, m.session, m.place(), r, o)
 	r.Close() // Best effort: it ends the writer.
 	if perr := <-packed; perr != nil && !errors.Is(perr, io.ErrClosedPipe) {
 		err = perr // why the archive was cut off

@@ -182,7 +182,7 @@ func TestTextBetweenLookAndKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		held(func() {
-			if err := p.(provider.Typer).Type(t.Context(), line.SessionName(), "half "); err != nil {
+			if err := p.(provider.OnTerminal).Type(t.Context(), line.SessionName(), "half "); err != nil {
 				t.Error(err)
 			}
 			shows(t, line.Managed, "ready> half")

@@ -132,7 +132,7 @@ func newRealLine(t *testing.T, p provider.Provider, command []string) realLine {
 func (l realLine) lineIsKnown(t *testing.T, p provider.Provider) {
 	t.Helper()
 	for begun := time.Now(); time.Since(begun) < 2*time.Minute; time.Sleep(5 * time.Millisecond) {
-		in, err := p.(provider.InputTeller).Input(t.Context(), l.SessionName())
+		in, err := p.Input(t.Context(), l.SessionName())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func (l realLine) waits(t *testing.T, p provider.Provider) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	if err := p.(provider.Readier).AwaitReady(ctx, l.SessionName()); err != nil {
+	if err := p.(provider.OnTerminal).AwaitReady(ctx, l.SessionName()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -17,6 +17,8 @@ import (
 // fake is a provider in memory whose sessions are functions of what is typed.
 // It can misbehave: hooks stand in for single methods.
 type fake struct {
+	provider.Provider // nil: what is not below is not asked for
+
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]*fakeSession
 	calls    []string
@@ -197,6 +199,13 @@ func (f *fake) ListRunning(context.Context, string) ([]string, error) { return n
 
 func (f *fake) GetLastActivity(context.Context, string) (time.Time, error) { return time.Time{}, nil }
 
+func (f *fake) ChangeStamp(_ context.Context, name string) (stamp string, err error) {
+	err = f.with(name, func(s *fakeSession) error { stamp = s.screen; return nil })
+	return stamp, err
+}
+
+func (f *fake) Title(context.Context, string) (string, error) { return "", nil }
+
 func (f *fake) Exit(_ context.Context, name string) (e *provider.Exit, err error) {
 	err = f.with(name, func(s *fakeSession) error { e = s.exit; return nil })
 	return e, err
@@ -228,10 +237,6 @@ func (f *fake) AwaitReady(ctx context.Context, name string) error {
 }
 
 var (
-	_ provider.Provider    = (*fake)(nil)
-	_ provider.Typer       = (*fake)(nil)
-	_ provider.InputTeller = (*fake)(nil)
-	_ provider.Readier     = (*fake)(nil)
-	_ provider.Audience    = (*fake)(nil)
-	_ provider.Postmortem  = (*fake)(nil)
+	_ provider.Provider   = (*fake)(nil)
+	_ provider.OnTerminal = (*fake)(nil)
 )

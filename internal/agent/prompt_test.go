@@ -64,7 +64,7 @@ func taken(t *testing.T, m *agent.Managed, text string) {
 
 func typed(t *testing.T, p provider.Provider, m *agent.Managed, text string) {
 	t.Helper()
-	if err := p.(provider.Typer).Type(t.Context(), m.SessionName(), text); err != nil {
+	if err := p.(provider.OnTerminal).Type(t.Context(), m.SessionName(), text); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -72,7 +72,7 @@ func typed(t *testing.T, p provider.Provider, m *agent.Managed, text string) {
 // learnt waits until den knows the prompt, where it needs to.
 func learnt(t *testing.T, p provider.Provider, m *agent.Managed, prompt string) {
 	t.Helper()
-	in, err := p.(provider.InputTeller).Input(t.Context(), m.SessionName())
+	in, err := p.Input(t.Context(), m.SessionName())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,7 +164,7 @@ func TestNudgeIsNotGluedToADraft(t *testing.T) {
 					t.Fatal(err)
 				}
 				shows(t, m, "ready>")
-				if err := p.(provider.Typer).Type(t.Context(), m.SessionName(), "half "); err != nil {
+				if err := p.(provider.OnTerminal).Type(t.Context(), m.SessionName(), "half "); err != nil {
 					t.Fatal(err)
 				}
 				shows(t, m, "ready> half")
@@ -255,7 +255,7 @@ func leaveTextWithoutEnter(t *testing.T, p provider.Provider, command []string, 
 			t.Fatal(err)
 		}
 	}
-	if err := p.(provider.Typer).Type(t.Context(), m.SessionName(), n.Text); err != nil {
+	if err := p.(provider.OnTerminal).Type(t.Context(), m.SessionName(), n.Text); err != nil {
 		t.Fatal(err)
 	}
 	shows(t, m, n.Text)

@@ -38,8 +38,8 @@ func (m *Managed) Glance(o provider.Observation) (running, closer bool) {
 // Held says why the agent must be left alone now, "" for no reason: a person
 // is at its terminal, or it asks somebody for a decision.
 func (m *Managed) Held(ctx context.Context) (string, error) {
-	if a, ok := m.provider.(provider.Audience); ok {
-		n, _, err := a.Attached(ctx, m.session)
+	if t, ok := m.provider.(provider.OnTerminal); ok {
+		n, _, err := t.Attached(ctx, m.session)
 		if err != nil && fault.KindOf(err) != fault.Unsupported {
 			return "", err
 		}
@@ -65,11 +65,7 @@ func (m *Managed) Activity(ctx context.Context) (time.Time, error) {
 
 // Exit is how it ended, nil while it runs and where that is not known.
 func (m *Managed) Exit(ctx context.Context) (*provider.Exit, error) {
-	p, ok := m.provider.(provider.Postmortem)
-	if !ok {
-		return nil, nil
-	}
-	exit, err := p.Exit(ctx, m.session)
+	exit, err := m.provider.Exit(ctx, m.session)
 	if k := fault.KindOf(err); k == fault.NotFound || k == fault.Unsupported {
 		return nil, nil
 	}

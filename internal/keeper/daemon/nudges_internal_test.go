@@ -31,6 +31,12 @@ func (p *typedAt) GetMeta(context.Context, string, string) (string, error) {
 func (p *typedAt) GetLastActivity(context.Context, string) (time.Time, error) {
 	return time.Time{}, fault.Errorf(fault.Unsupported, "not here")
 }
+func (p *typedAt) ChangeStamp(context.Context, string) (string, error) {
+	return "", fault.Errorf(fault.Unsupported, "not here")
+}
+func (p *typedAt) Input(context.Context, string) (provider.Input, error) {
+	return provider.Input{}, fault.Errorf(fault.Unsupported, "not here")
+}
 func (p *typedAt) Peek(context.Context, string, int) (string, error) { return "", nil }
 func (p *typedAt) Nudge(ctx context.Context, _, _ string) error {
 	p.begun <- ctx

@@ -99,14 +99,13 @@ func (ps *providers) serve(ctx context.Context) {
 // watchLocked reports ended sessions to the controller. The sessions of a
 // provider that cannot be watched are checked only by the patrol.
 func (ps *providers) watchLocked(kind string, p provider.Provider) {
-	w, ok := p.(provider.Watcher)
-	if !ok || ps.ctx.Err() != nil {
+	if ps.ctx.Err() != nil {
 		return
 	}
 	ctx := ps.ctx
 	ps.watch.Go(func() {
 		for ctx.Err() == nil {
-			events, err := w.Watch(ctx)
+			events, err := p.Watch(ctx)
 			if err != nil {
 				log.Printf("watch %s sessions: %v; they are checked only by the patrol", kind, err)
 				return

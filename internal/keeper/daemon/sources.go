@@ -33,8 +33,8 @@ func (f *draft) source(ag *workspace.Agent, p provider.Provider, session, key st
 	if how, _ := ag.PolicyReach(); how == workspace.ByServer {
 		a.Judge = f.d.policies.OnServer(ag.Preset, key, f.d.harnessDir(key))
 	}
-	if titler, ok := p.(provider.Titler); ok {
-		a.Title = func(ctx context.Context) (string, error) { return titler.Title(ctx, session) }
+	if t, ok := p.(provider.OnTerminal); ok {
+		a.Title = func(ctx context.Context) (string, error) { return t.Title(ctx, session) }
 	}
 	known := f.d.sources.lookup(ag.Name)
 	if known.Serves(a) {

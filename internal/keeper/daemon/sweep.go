@@ -162,12 +162,11 @@ func (d *daemon) glance(ctx context.Context) map[string]controller.Seen {
 		}
 	}
 	states := atOnce(at, func(kind string, _ []member) (all map[string]provider.Observation, ok bool) {
-		p, _ := d.providers.lookup(kind)
-		o, ok := p.(provider.Observer)
+		p, ok := d.providers.lookup(kind)
 		if !ok {
 			return nil, false
 		}
-		all, err := o.Observe(ctx, "")
+		all, err := p.Observe(ctx, "")
 		if err != nil && ctx.Err() == nil {
 			log.Printf("observe %s sessions: %v", kind, err)
 		}

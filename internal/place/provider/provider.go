@@ -14,6 +14,8 @@ package provider
 import (
 	"context"
 	"errors"
+	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -31,7 +33,8 @@ type Provider interface {
 	Query
 	Talk
 	Metadata
-	Utility
+	Stager
+	Execer
 }
 
 // Lifecycle begins and ends sessions.
@@ -64,6 +67,45 @@ type Query interface {
 	// names: as its command name, as the base of its first argument, or as
 	// the script that an interpreter runs. Without names it is IsRunning.
 	ProcessAlive(ctx context.Context, name string, processNames []string) (bool, error)
+
+	// ListRunning returns the names of this owner's running sessions that
+	// begin with prefix, sorted. It asks once, not once a session.
+	ListRunning(ctx context.Context, prefix string) ([]string, error)
+
+	// Observe returns what is true of this owner's sessions whose names begin
+	// with prefix: of those that run, and of those that have ended for as long
+	// as they stand. It asks once, not once a session, so that a keeper of
+	// hundreds can call it at every patrol.
+	Observe(ctx context.Context, prefix string) (map[string]Observation, error)
+
+	// Watch sends what happens to this owner's sessions from the call on,
+	// whoever does it, until the context ends; then it closes the channel. One
+	// that is closed before means that the place can no longer be asked. Every
+	// start and every end is told; other changes where the place tells them by
+	// itself. Events that a slow receiver has not taken are merged: the newest
+	// of each kind stays, in the order in which they happened.
+	Watch(ctx context.Context) (<-chan Event, error)
+
+	// Exit returns how the session's command ended, nil while it runs. A
+	// session that never was is fault.NotFound.
+	Exit(ctx context.Context, name string) (*Exit, error)
+
+	// GetLastActivity returns when the session last wrote something.
+	GetLastActivity(ctx context.Context, name string) (time.Time, error)
+
+	// ChangeStamp returns a value that stays the same while the session's
+	// program writes nothing, and differs once it has written or another
+	// session has taken the name. No program is asked, so a keeper can call
+	// it for hundreds of sessions every second. A session that never was is
+	// fault.NotFound.
+	ChangeStamp(ctx context.Context, name string) (string, error)
+}
+
+// Observation is what is true of one session.
+type Observation struct {
+	Running bool
+	Exit    *Exit // nil while it runs
+	Meta    map[string]string
 }
 
 // ErrUnanswered is wrapped by an error of Talk where the session, or what holds
@@ -95,7 +137,37 @@ type Talk interface {
 	// works after the command has ended, for as long as the session stands.
 	// A negative n is fault.Usage.
 	Peek(ctx context.Context, name string, n int) (string, error)
+
+	// Input returns what became of the session's input. It is fault.Unsupported
+	// where this system does not let it be known.
+	Input(ctx context.Context, name string) (Input, error)
 }
+
+// Input is what is known of a session's input.
+type Input struct {
+	// Unread counts the bytes that were sent and that the program has not
+	// read. In line mode a line counts once it is complete.
+	Unread int
+	// LineMode says that the terminal hands over whole lines, each of at most
+	// MaxLine bytes, and Echo that it shows what is typed.
+	LineMode bool
+	Echo     bool
+	// Unfinished is what was typed into the line that the program edits or
+	// will get next, and is not ended by Enter. UnfinishedKnown is false where
+	// the provider cannot tell. Unsure says that it knows of keys whose effect on
+	// the line it does not know: there may be more than Unfinished.
+	Unfinished      string
+	UnfinishedKnown bool
+	Unsure          bool
+	// CursorRow is the text left of the cursor, and CursorRest what stands behind
+	// it in its row: "" where that is not known.
+	CursorRow  string
+	CursorRest string
+}
+
+// MaxLine is how many bytes of one line a terminal in line mode hands to its
+// program; the kernel drops the rest.
+const MaxLine = 4095
 
 // Metadata is a small map beside each session, for whoever keeps it. It is
 // the session's own: Start begins with an empty one.
@@ -110,14 +182,55 @@ type Metadata interface {
 	RemoveMeta(ctx context.Context, name, key string) error
 }
 
-// Utility is the rest.
-type Utility interface {
-	// ListRunning returns the names of this owner's running sessions that
-	// begin with prefix, sorted. It asks once, not once a session.
-	ListRunning(ctx context.Context, prefix string) ([]string, error)
+// Stager puts files where a session will run. The order is Prepare, Stage and
+// Exec, Start.
+type Stager interface {
+	// Stage unpacks a tar stream of files, directories and symbolic links
+	// below the working directory, which is made where it is missing. Nothing
+	// is ever written outside it.
+	Stage(ctx context.Context, name string, c Config, files io.Reader, o StageOptions) error
+}
 
-	// GetLastActivity returns when the session last wrote something.
-	GetLastActivity(ctx context.Context, name string) (time.Time, error)
+// StageOptions say how files are staged.
+type StageOptions struct {
+	KeepExisting bool              // what is there already stays as it is
+	Progress     func(path string) // called before each entry; or nil
+}
+
+// Execer runs commands where a session runs, or will run.
+type Execer interface {
+	// Exec runs a command to its end beside the session: in its place if it
+	// runs, else in one that c describes. It returns the exit code, 128 and
+	// the signal's number where a signal ended it. A command that could not
+	// be run is an error. When the context ends, the command is killed.
+	Exec(ctx context.Context, name string, c Config, e ExecSpec) (code int, err error)
+}
+
+// ExecSpec is a command beside a session.
+type ExecSpec struct {
+	Argv   []string
+	Dir    string            // "" means the session's working directory
+	Env    map[string]string // on top of what there is
+	Stdin  io.Reader         // read to its end; or nil
+	Stdout io.Writer         // or nil
+	Stderr io.Writer         // or nil
+}
+
+// OrDiscard is a stream of an ExecSpec, or one that drops what is written.
+func OrDiscard(w io.Writer) io.Writer {
+	if w == nil {
+		return io.Discard
+	}
+	return w
+}
+
+// Assignments are variables as programs get them, KEY=VALUE, sorted by key.
+func Assignments(env map[string]string) []string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		all = append(all, key+"="+env[key])
+	}
+	return all
 }
 
 // Config is what a session starts with.

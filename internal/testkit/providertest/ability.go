@@ -50,10 +50,7 @@ func unsupported(w *world) {
 }
 
 func awaitReady(w *world) {
-	readier, ok := w.p.(provider.Readier)
-	if !ok {
-		need.Apart(w, "the provider is no Readier: it does not know when programs wait")
-	}
+	readier := w.onTerminal()
 	w.is("AwaitReady of a session that never was", readier.AwaitReady(w.Context(), "never-was"), fault.NotFound)
 	w.startConfig(w.p, "w", w.command("/bin/cat"))
 	ctx, cancel := context.WithTimeout(w.Context(), w.h.Patience)
@@ -100,10 +97,7 @@ func processes(w *world) {
 }
 
 func title(w *world) {
-	titler, ok := w.p.(provider.Titler)
-	if !ok {
-		need.Apart(w, "the provider is no Titler: its sessions have no window title")
-	}
+	titler := w.onTerminal()
 	_, err := titler.Title(w.Context(), "never-was")
 	w.is("Title of a session that never was", err, fault.NotFound)
 	const want = "✋ Action Required (a, b)"

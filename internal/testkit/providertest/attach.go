@@ -79,7 +79,7 @@ func (w *world) hasLeft(p *person) {
 func attach(w *world) {
 	w.needs(Attach)
 	w.start("w", "echo")
-	audience, _ := w.p.(provider.Audience)
+	audience, _ := w.p.(provider.OnTerminal)
 	if audience != nil {
 		n, typed, err := audience.Attached(w.Context(), "w")
 		w.ok("Attached", err)

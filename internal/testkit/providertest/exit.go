@@ -3,8 +3,6 @@ package providertest
 import (
 	"syscall"
 
-	"den/internal/testkit/need"
-
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 )
@@ -15,9 +13,9 @@ var exitCases = []testCase{
 }
 
 // exited returns how a session that is not running ended.
-func (w *world) exited(pm provider.Postmortem, name string) provider.Exit {
+func (w *world) exited(p provider.Provider, name string) provider.Exit {
 	w.Helper()
-	e, err := pm.Exit(w.Context(), name)
+	e, err := p.Exit(w.Context(), name)
 	w.ok("Exit", err)
 	if e == nil {
 		w.Fatalf("Exit(%q) = nil for a session that is not running", name)
@@ -25,18 +23,8 @@ func (w *world) exited(pm provider.Postmortem, name string) provider.Exit {
 	return *e
 }
 
-func (w *world) postmortem() provider.Postmortem {
-	w.Helper()
-	pm, ok := w.p.(provider.Postmortem)
-	if !ok {
-		need.Apart(w, "the provider is no Postmortem: it cannot tell how commands ended")
-	}
-	return pm
-}
-
 func exitCodes(w *world) {
-	pm := w.postmortem()
-	_, err := pm.Exit(w.Context(), "never-was")
+	_, err := w.p.Exit(w.Context(), "never-was")
 	w.is("Exit of a session that never was", err, fault.NotFound)
 	for _, c := range []struct {
 		name, arg string
@@ -44,16 +32,16 @@ func exitCodes(w *world) {
 	}{{"zero", "0", 0}, {"three", "3", 3}, {"max", "255", 255}} {
 		w.start(c.name, "exit", c.arg)
 		w.ends(c.name)
-		e := w.exited(pm, c.name)
+		e := w.exited(w.p, c.name)
 		w.equal("exit code", e.Code, c.code)
 		w.equal("exit signal", e.Signal, "")
 	}
 	// Its program may be gone before Start returns.
 	w.startConfig(w.p, "at-once", w.command("/bin/false"))
 	w.ends("at-once")
-	w.equal("exit code of false", w.exited(pm, "at-once").Code, 1)
+	w.equal("exit code of false", w.exited(w.p, "at-once").Code, 1)
 	w.start("runs", "idle")
-	e, err := pm.Exit(w.Context(), "runs")
+	e, err := w.p.Exit(w.Context(), "runs")
 	w.ok("Exit", err)
 	if e != nil {
 		w.Errorf("Exit of a running session = %+v, want nil", *e)
@@ -61,14 +49,13 @@ func exitCodes(w *world) {
 }
 
 func signals(w *world) {
-	pm := w.postmortem()
 	for _, c := range []struct {
 		name, arg string
 		sig       syscall.Signal
 	}{{"SIGKILL", "9", syscall.SIGKILL}, {"SIGTERM", "15", syscall.SIGTERM}} {
 		w.start(c.name, "die", c.arg)
 		w.ends(c.name)
-		e := w.exited(pm, c.name)
+		e := w.exited(w.p, c.name)
 		w.equal("exit code", e.Code, 128+int(c.sig))
 		w.equal("exit signal", e.Signal, c.name)
 	}

@@ -18,18 +18,19 @@ var inputCases = []testCase{
 	{"SendAt", sendAt},
 }
 
-func (w *world) typer() provider.Typer {
+// onTerminal is for cases that only sessions on a terminal can pass.
+func (w *world) onTerminal() provider.OnTerminal {
 	w.Helper()
-	typer, ok := w.p.(provider.Typer)
+	p, ok := w.p.(provider.OnTerminal)
 	if !ok {
-		need.Apart(w, "the provider is no Typer: it presses Enter behind every text")
+		need.Apart(w, "the provider's sessions have no terminal")
 	}
-	return typer
+	return p
 }
 
 // typeText is a nudge to the byte, but for its Enter.
 func typeText(w *world) {
-	typer := w.typer()
+	typer := w.onTerminal()
 	file := w.path("typed")
 	w.is("Type in a session that never was", typer.Type(w.Context(), "never-was", "x"), fault.NotFound)
 	w.start("w", "read", file)
@@ -48,19 +49,9 @@ func typeText(w *world) {
 	w.is("Type in a session that was stopped", typer.Type(w.Context(), "w", "x"), fault.NotRunning, fault.NotFound)
 }
 
-func (w *world) inputTeller() provider.InputTeller {
-	w.Helper()
-	teller, ok := w.p.(provider.InputTeller)
-	if !ok {
-		need.Apart(w, "the provider is no InputTeller: it does not know what programs read")
-	}
-	return teller
-}
-
 // inputs waits until a session's input is as it should be.
 func (w *world) inputs(name, what string, holds func(provider.Input) bool) provider.Input {
 	w.Helper()
-	teller := w.inputTeller()
 	var got provider.Input
 	defer func() {
 		w.Helper()
@@ -70,7 +61,7 @@ func (w *world) inputs(name, what string, holds func(provider.Input) bool) provi
 	}()
 	w.eventually(fmt.Sprintf("the input of %s %s", name, what), func() bool {
 		var err error
-		got, err = teller.Input(w.Context(), name)
+		got, err = w.p.Input(w.Context(), name)
 		w.ok("Input", err)
 		return holds(got)
 	})
@@ -79,8 +70,7 @@ func (w *world) inputs(name, what string, holds func(provider.Input) bool) provi
 
 func inputUnread(w *world) {
 	w.needs(Nudge)
-	teller := w.inputTeller()
-	_, err := teller.Input(w.Context(), "never-was")
+	_, err := w.p.Input(w.Context(), "never-was")
 	w.is("Input of a session that never was", err, fault.NotFound)
 	w.start("deaf", "idle")
 	w.inputs("deaf", "is empty", func(in provider.Input) bool { return in.Unread == 0 })
@@ -96,7 +86,7 @@ func inputUnread(w *world) {
 	w.reads(file, w.typed("hello"))
 	w.inputs("reader", "was read", func(in provider.Input) bool { return in.Unread == 0 })
 	w.stop("reader")
-	_, err = teller.Input(w.Context(), "reader")
+	_, err = w.p.Input(w.Context(), "reader")
 	w.is("Input of a session that was stopped", err, fault.NotRunning, fault.NotFound)
 }
 
@@ -104,8 +94,7 @@ func inputUnread(w *world) {
 // told where the provider knows it.
 func inputLine(w *world) {
 	w.needs(SendKeys, Terminal)
-	w.inputTeller()
-	typer := w.typer()
+	typer := w.onTerminal()
 	w.startConfig(w.p, "w", w.command("/bin/sh", "-c", "printf 'ready> '; exec cat"))
 	w.inputs("w", "has the prompt left of the cursor", func(in provider.Input) bool { return in.CursorRow == "ready> " })
 	w.ok("Type", typer.Type(w.Context(), "w", "half"))
@@ -119,7 +108,6 @@ func inputLine(w *world) {
 }
 
 func inputModes(w *world) {
-	w.inputTeller()
 	w.start("lines", "idle")
 	w.start("bytes", "read", w.path("typed"))
 	terminal := !w.lacks(Terminal)

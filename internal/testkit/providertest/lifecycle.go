@@ -71,18 +71,13 @@ func startReplaces(w *world) {
 	for i, code := range []string{"1", "2", "3"} {
 		w.start("w", "exit", code)
 		w.ends("w")
-		if pm, ok := w.p.(provider.Postmortem); ok {
-			e := w.exited(pm, "w")
-			w.equal("exit code", e.Code, i+1)
-		}
+		w.equal("exit code", w.exited(w.p, "w").Code, i+1)
 	}
 	w.start("w", "idle")
-	if pm, ok := w.p.(provider.Postmortem); ok {
-		e, err := pm.Exit(w.Context(), "w")
-		w.ok("Exit", err)
-		if e != nil {
-			w.Errorf("Exit of a session that was started again = %+v, want nil", *e)
-		}
+	e, err := w.p.Exit(w.Context(), "w")
+	w.ok("Exit", err)
+	if e != nil {
+		w.Errorf("Exit of a session that was started again = %+v, want nil", *e)
 	}
 	w.stop("w")
 	w.start("w", "idle") // one that was stopped is replaced as well
@@ -103,10 +98,8 @@ func cannotExecute(w *world) {
 		if left := w.list(w.p, ""); len(left) > 0 {
 			w.Errorf("Start of %s left %q", argv0, left)
 		}
-		if pm, ok := w.p.(provider.Postmortem); ok {
-			_, err := pm.Exit(w.Context(), "w")
-			w.is("Exit of what never ran", err, fault.NotFound)
-		}
+		_, err := w.p.Exit(w.Context(), "w")
+		w.is("Exit of what never ran", err, fault.NotFound)
 	}
 	w.start("w", "idle") // the name is free
 }
@@ -195,9 +188,7 @@ func foundAgain(w *world) {
 	got, err := again.GetMeta(w.Context(), "runs", "k")
 	w.ok("GetMeta", err)
 	w.equal("metadata after reopening", got, "v")
-	if pm, ok := again.(provider.Postmortem); ok {
-		w.equal("exit code after reopening", w.exited(pm, "ends").Code, 7)
-	}
+	w.equal("exit code after reopening", w.exited(again, "ends").Code, 7)
 	if !w.lacks(Nudge) && !w.lacks(Peek) {
 		w.ok("Nudge", again.Nudge(w.Context(), "runs", "hello"))
 		w.sees(again, "runs", "got <hello>")

@@ -8,7 +8,6 @@ import (
 	"den/internal/testkit/need"
 
 	"den/internal/base/fault"
-	"den/internal/place/provider"
 )
 
 var queryCases = []testCase{
@@ -107,13 +106,9 @@ func activity(w *world) {
 // changeStamp differs once a program has written, and is the same while it is
 // silent.
 func changeStamp(w *world) {
-	p, ok := w.p.(provider.ChangeStamper)
-	if !ok {
-		need.Apart(w, "the provider stamps no changes")
-	}
 	stamp := func() string {
 		w.Helper()
-		s, err := p.ChangeStamp(w.Context(), "w")
+		s, err := w.p.ChangeStamp(w.Context(), "w")
 		w.ok("ChangeStamp", err)
 		return s
 	}
@@ -126,7 +121,7 @@ func changeStamp(w *world) {
 		})
 		return s
 	}
-	_, err := p.ChangeStamp(w.Context(), "w")
+	_, err := w.p.ChangeStamp(w.Context(), "w")
 	w.is("ChangeStamp of a session that never was", err, fault.NotFound)
 	w.start("w", "echo")
 	first := silent()
@@ -176,10 +171,8 @@ func couldNotAsk(w *world) {
 	failed("ProcessAlive", err)
 	_, err = asked.ListRunning(ctx, "")
 	failed("ListRunning", err)
-	if observer, ok := asked.(provider.Observer); ok {
-		_, err = observer.Observe(ctx, "")
-		failed("Observe", err)
-	}
+	_, err = asked.Observe(ctx, "")
+	failed("Observe", err)
 	failed("Stop", asked.Stop(ctx, "w"))
 	_, err = asked.GetMeta(ctx, "w", "k")
 	failed("GetMeta", err)

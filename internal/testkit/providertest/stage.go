@@ -50,24 +50,6 @@ func (w *world) archive(entries ...entry) *bytes.Buffer {
 	return &b
 }
 
-func (w *world) stager() provider.Stager {
-	w.Helper()
-	s, ok := w.p.(provider.Stager)
-	if !ok {
-		need.Apart(w, "the provider is no Stager")
-	}
-	return s
-}
-
-func (w *world) execer() provider.Execer {
-	w.Helper()
-	e, ok := w.p.(provider.Execer)
-	if !ok {
-		need.Apart(w, "the provider is no Execer")
-	}
-	return e
-}
-
 // prepare comes before Start, may be repeated, and starts nothing.
 func prepare(w *world) {
 	p, ok := w.p.(provider.Preparer)
@@ -90,7 +72,6 @@ func prepare(w *world) {
 }
 
 func stage(w *world) {
-	s := w.stager()
 	c, ready := w.config("idle")
 	c.WorkDir = w.path("made/by/staging")
 	files := []entry{
@@ -99,7 +80,7 @@ func stage(w *world) {
 	}
 	var told []string
 	o := provider.StageOptions{Progress: func(path string) { told = append(told, path) }}
-	w.ok("Stage", s.Stage(w.Context(), "w", c, w.archive(files...), o))
+	w.ok("Stage", w.p.Stage(w.Context(), "w", c, w.archive(files...), o))
 	w.equal("told of entries", len(told), len(files))
 	w.equal("a staged file", w.appears(filepath.Join(c.WorkDir, "link")), "content")
 	fi, err := os.Stat(filepath.Join(c.WorkDir, "sub/deep/run"))
@@ -108,29 +89,28 @@ func stage(w *world) {
 	w.startConfig(w.p, "w", c) // in the directory that staging made
 	w.appears(ready)
 	again := []entry{{name: "plain", content: "new", mode: 0o644}, {name: "more", content: "more", mode: 0o644}}
-	w.ok("Stage", s.Stage(w.Context(), "w", c, w.archive(again...), provider.StageOptions{KeepExisting: true}))
+	w.ok("Stage", w.p.Stage(w.Context(), "w", c, w.archive(again...), provider.StageOptions{KeepExisting: true}))
 	w.equal("a file that was there", w.appears(filepath.Join(c.WorkDir, "plain")), "content")
 	w.equal("one that was not", w.appears(filepath.Join(c.WorkDir, "more")), "more")
-	w.ok("Stage", s.Stage(w.Context(), "w", c, w.archive(again...), provider.StageOptions{}))
+	w.ok("Stage", w.p.Stage(w.Context(), "w", c, w.archive(again...), provider.StageOptions{}))
 	w.equal("a file that is replaced", w.appears(filepath.Join(c.WorkDir, "plain")), "new")
-	if err := s.Stage(w.Context(), "w", c, strings.NewReader("no archive, but long enough"), o); err == nil {
+	if err := w.p.Stage(w.Context(), "w", c, strings.NewReader("no archive, but long enough"), o); err == nil {
 		w.Error("Stage of what is no archive: no error")
 	}
 }
 
 func stageStaysInside(w *world) {
-	s := w.stager()
 	c, _ := w.config("idle")
 	c.WorkDir = w.path("inside")
 	w.ok("make directory", os.Mkdir(c.WorkDir, 0o755))
 	w.ok("link", os.Symlink(w.dir, filepath.Join(c.WorkDir, "out")))
 	for _, name := range []string{"../escaped", "a/../../escaped", w.path("escaped"), "out/escaped"} {
-		if err := s.Stage(w.Context(), "w", c, w.archive(entry{name: name, content: "x", mode: 0o644}), provider.StageOptions{}); err == nil {
+		if err := w.p.Stage(w.Context(), "w", c, w.archive(entry{name: name, content: "x", mode: 0o644}), provider.StageOptions{}); err == nil {
 			w.Errorf("Stage of %q: no error", name)
 		}
 	}
 	through := w.archive(entry{name: "l", link: w.dir}, entry{name: "l/escaped", content: "x", mode: 0o644})
-	if err := s.Stage(w.Context(), "w", c, through, provider.StageOptions{}); err == nil {
+	if err := w.p.Stage(w.Context(), "w", c, through, provider.StageOptions{}); err == nil {
 		w.Error("Stage through a link of the archive: no error")
 	}
 	if _, err := os.Stat(w.path("escaped")); err == nil {
@@ -140,7 +120,6 @@ func stageStaysInside(w *world) {
 
 // execute runs commands before the session starts, and beside it.
 func execute(w *world) {
-	e := w.execer()
 	c, ready := w.config("idle")
 	c.WorkDir = w.path("a dir")
 	w.ok("make directory", os.Mkdir(c.WorkDir, 0o755))
@@ -151,18 +130,18 @@ func execute(w *world) {
 			Argv: []string{"/bin/sh", "-c", `pwd; echo "$ODD"; cat; echo bad >&2; exit 3`}, Env: map[string]string{"ODD": "a=b 'q' $HOME"},
 			Stdin: strings.NewReader("typed\n"), Stdout: &out, Stderr: &errs,
 		}
-		code, err := e.Exec(w.Context(), "w", c, spec)
+		code, err := w.p.Exec(w.Context(), "w", c, spec)
 		w.ok("Exec", err)
 		w.equal("exit code", code, 3)
 		w.equal("output", out.String(), c.WorkDir+"\na=b 'q' $HOME\ntyped\n")
 		w.equal("errors", errs.String(), "bad\n")
-		code, err = e.Exec(w.Context(), "w", c, provider.ExecSpec{Argv: []string{"/bin/sh", "-c", "test $PWD = /"}, Dir: "/"})
+		code, err = w.p.Exec(w.Context(), "w", c, provider.ExecSpec{Argv: []string{"/bin/sh", "-c", "test $PWD = /"}, Dir: "/"})
 		w.ok("Exec", err)
 		w.equal("exit code in another directory", code, 0)
-		code, err = e.Exec(w.Context(), "w", c, provider.ExecSpec{Argv: []string{"/bin/sh", "-c", "exit 4"}, Stdin: strings.NewReader(strings.Repeat("x", 4<<20))})
+		code, err = w.p.Exec(w.Context(), "w", c, provider.ExecSpec{Argv: []string{"/bin/sh", "-c", "exit 4"}, Stdin: strings.NewReader(strings.Repeat("x", 4<<20))})
 		w.ok("Exec", err)
 		w.equal("exit code of a command that leaves its input unread", code, 4)
-		if code, err := e.Exec(w.Context(), "w", c, provider.ExecSpec{Argv: []string{"/no/such/program"}}); err == nil && code != 126 && code != 127 {
+		if code, err := w.p.Exec(w.Context(), "w", c, provider.ExecSpec{Argv: []string{"/no/such/program"}}); err == nil && code != 126 && code != 127 {
 			w.Errorf("Exec of what cannot be executed = %d", code)
 		}
 	}
@@ -179,7 +158,6 @@ func execute(w *world) {
 }
 
 func execCancelled(w *world) {
-	e := w.execer()
 	c, _ := w.config("idle")
 	for _, beside := range []bool{false, true} {
 		if beside {
@@ -189,7 +167,7 @@ func execCancelled(w *world) {
 		ctx, cancel := context.WithCancel(w.Context())
 		done := make(chan error, 1)
 		go func() {
-			_, err := e.Exec(ctx, "w", c, provider.ExecSpec{Argv: []string{"/bin/sh", "-c", "echo $$ > begun.new; mv begun.new begun; exec sleep 1000"}})
+			_, err := w.p.Exec(ctx, "w", c, provider.ExecSpec{Argv: []string{"/bin/sh", "-c", "echo $$ > begun.new; mv begun.new begun; exec sleep 1000"}})
 			done <- err
 		}()
 		w.appears(begun)

@@ -6,13 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/testkit/need"
-
 	"den/internal/place/provider"
 )
 
 // WatchEnds is Watch for tests that are about ends alone.
-func WatchEnds(ctx context.Context, w provider.Watcher) (<-chan string, error) {
+func WatchEnds(ctx context.Context, w provider.Provider) (<-chan string, error) {
 	events, err := w.Watch(ctx)
 	if err != nil {
 		return nil, err
@@ -55,17 +53,13 @@ func (w *world) changes(events <-chan provider.Event, ends int) map[string][]pro
 }
 
 func watch(w *world) {
-	watcher, ok := w.p.(provider.Watcher)
-	if !ok {
-		need.Apart(w, "the provider is no Watcher: sessions are asked about, it does not tell")
-	}
 	w.start("before", "exit", "0")
 	w.ends("before")
 	w.start("runs", "idle")
 	w.start("stopped", "idle")
 	ctx, cancel := context.WithCancel(w.Context())
 	defer cancel()
-	events, err := watcher.Watch(ctx)
+	events, err := w.p.Watch(ctx)
 	w.ok("Watch", err)
 	again := w.opened(w.h.Reopen(w.T, w.p))
 	c, _ := w.config("exit", "0")
@@ -108,13 +102,9 @@ func watch(w *world) {
 }
 
 func observe(w *world) {
-	observer, ok := w.p.(provider.Observer)
-	if !ok {
-		need.Apart(w, "the provider is no Observer: each session is asked about")
-	}
 	all := func(prefix string) map[string]provider.Observation {
 		w.Helper()
-		got, err := observer.Observe(w.Context(), prefix)
+		got, err := w.p.Observe(w.Context(), prefix)
 		w.ok("Observe", err)
 		return got
 	}

@@ -9,7 +9,6 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/poll"
-	"den/internal/place/provider"
 )
 
 const (
@@ -57,8 +56,8 @@ func (c *Conversation) answer(ctx context.Context, s *detectedDialog) error {
 
 // answerAlone answers a dialog unless somebody is there to do it.
 func (c *Conversation) answerAlone(ctx context.Context, d *detectedDialog) error {
-	if a, ok := c.provider.(provider.Audience); ok {
-		if n, _, err := a.Attached(ctx, c.session); err != nil || n > 0 {
+	if c.terminal != nil {
+		if n, _, err := c.terminal.Attached(ctx, c.session); err != nil || n > 0 {
 			return err
 		}
 	}

@@ -138,11 +138,10 @@ func (c *Conversation) screenAsks(screen, typed string) bool {
 
 // somebodyTypes reports whether a person typed in the terminal a moment ago.
 func (c *Conversation) somebodyTypes(ctx context.Context) bool {
-	a, ok := c.provider.(provider.Audience)
-	if !ok {
+	if c.terminal == nil {
 		return false
 	}
-	n, typed, err := a.Attached(ctx, c.session)
+	n, typed, err := c.terminal.Attached(ctx, c.session)
 	return err == nil && n > 0 && !typed.IsZero() && c.clock().Sub(typed) < c.timing.Quiet
 }
 
@@ -252,11 +251,7 @@ func rightOfCursor(in provider.Input) string {
 }
 
 func (c *Conversation) input(ctx context.Context) (provider.Input, error) {
-	t, ok := c.provider.(provider.InputTeller)
-	if !ok {
-		return provider.Input{}, fault.Errorf(fault.Unsupported, "the place of agent '%s' does not tell what it has read", c.agent)
-	}
-	return t.Input(ctx, c.session)
+	return c.provider.Input(ctx, c.session)
 }
 
 func blank(screen string) bool { return strings.TrimSpace(screen) == "" }

@@ -76,6 +76,8 @@ type Conversation struct {
 	agent       string
 	session     string
 	provider    provider.Provider
+	terminal    provider.OnTerminal // the provider, if its sessions have terminals; or nil
+	looker      provider.Looker     // the provider, if it types only at what was seen; or nil
 	queue       *outbox.Queue
 	hints       Hints
 	profile     *profile
@@ -106,11 +108,14 @@ type Conversation struct {
 
 // New makes a conversation. It starts nothing.
 func New(o Options) *Conversation {
-	return &Conversation{
+	c := &Conversation{
 		agent: o.Agent, session: o.Session, provider: o.Provider, queue: o.Queue, hints: o.Hints, profile: profileOf(o.Hints.Vendor),
 		timing: o.Timing.withDefaults(), source: o.Source, onState: o.OnState, ended: o.Ended, startCutOff: o.StartCutOff, life: o.Life, clock: o.Clock,
 		up: make(chan struct{}, 1), settling: make(chan struct{}, 1), asking: make(chan struct{}, 1), submitted: make(chan struct{}, 1),
 	}
+	c.terminal, _ = o.Provider.(provider.OnTerminal)
+	c.looker, _ = o.Provider.(provider.Looker)
+	return c
 }
 
 const isStartingNow = "it is starting"

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-
-	"den/internal/place/provider"
 )
 
 // Where the provider does not follow input, what stands in a plain program's
@@ -82,8 +80,7 @@ func (c *Conversation) tellSubmitted() {
 // followPrompt learns the prompt anew after each message, until the context
 // ends.
 func (c *Conversation) followPrompt(ctx context.Context) {
-	r, ok := c.provider.(provider.Readier)
-	if !ok || c.hints.CodingAgent {
+	if c.terminal == nil || c.hints.CodingAgent {
 		return
 	}
 	for {
@@ -92,7 +89,7 @@ func (c *Conversation) followPrompt(ctx context.Context) {
 			return
 		case <-c.submitted:
 		}
-		if r.AwaitReady(ctx, c.session) != nil {
+		if c.terminal.AwaitReady(ctx, c.session) != nil {
 			continue // it has ended, or cannot be asked
 		}
 		// An error is that of the context.

@@ -131,25 +131,17 @@ func (c *Conversation) settled(s conversation.State) bool {
 	return false
 }
 
-// silence follows whether a session writes, without asking its program where
-// the provider can tell by itself.
+// silence follows whether a session writes, without asking its program.
 type silence struct {
-	stamp  string
-	active time.Time
+	stamp string
 }
 
 // goesOn reports whether the session has written nothing since the last call.
 func (s *silence) goesOn(ctx context.Context, c *Conversation) bool {
-	if p, ok := c.provider.(provider.ChangeStamper); ok {
-		stamp, err := p.ChangeStamp(ctx, c.session)
-		same := err == nil && stamp == s.stamp
-		s.stamp = stamp
-		return same
-	}
-	at, err := c.provider.GetLastActivity(ctx, c.session)
-	same := err == nil && at.Equal(s.active)
-	s.active = at
-	return same && !c.hints.CodingAgent // times may be too coarse for a screen
+	stamp, err := c.provider.ChangeStamp(ctx, c.session)
+	same := err == nil && stamp == s.stamp
+	s.stamp = stamp
+	return same
 }
 
 // keepState keeps a state for those who ask for the last one.

@@ -64,8 +64,8 @@ func (c *Conversation) sendOnce(ctx context.Context, k provider.Keystrokes, mean
 
 // peekAt is peek with the moment of the screen, 0 where the provider knows none.
 func (c *Conversation) peekAt(ctx context.Context) (string, provider.Moment, error) {
-	if l, ok := c.provider.(provider.Looker); ok {
-		return l.Look(ctx, c.session, messageLines)
+	if c.looker != nil {
+		return c.looker.Look(ctx, c.session, messageLines)
 	}
 	screen, err := c.peek(ctx, messageLines)
 	return screen, 0, err
@@ -73,8 +73,8 @@ func (c *Conversation) peekAt(ctx context.Context) (string, provider.Moment, err
 
 // sendAt sends a text, a text and Enter, or keys.
 func (c *Conversation) sendAt(ctx context.Context, at provider.Moment, k provider.Keystrokes) error {
-	if l, ok := c.provider.(provider.Looker); ok {
-		if err := l.SendAt(ctx, c.session, at, k); !unsupported(err) {
+	if c.looker != nil {
+		if err := c.looker.SendAt(ctx, c.session, at, k); !unsupported(err) {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (c *Conversation) sendAt(ctx context.Context, at provider.Moment, k provide
 	case k.Text == "":
 		return c.provider.SendKeys(ctx, c.session, k.Keys...)
 	case len(k.Keys) == 0:
-		return c.provider.(provider.Typer).Type(ctx, c.session, k.Text)
+		return c.terminal.Type(ctx, c.session, k.Text)
 	}
 	return c.provider.Nudge(ctx, c.session, k.Text)
 }

@@ -10,7 +10,6 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/poll"
-	"den/internal/place/provider"
 )
 
 const (
@@ -206,8 +205,8 @@ type ReadyWatch struct {
 func (c *Conversation) WatchReady(ctx context.Context) *ReadyWatch {
 	w := &ReadyWatch{}
 	w.ctx, w.cancel = context.WithCancel(ctx)
-	if r, ok := c.provider.(provider.Readier); ok {
-		w.ask = func(ctx context.Context) error { return r.AwaitReady(ctx, c.session) }
+	if c.terminal != nil {
+		w.ask = func(ctx context.Context) error { return c.terminal.AwaitReady(ctx, c.session) }
 	}
 	w.again()
 	return w

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"den/internal/agent/conversation"
-	"den/internal/place/provider"
 )
 
 // screenSource is the source of what a screen tells.
@@ -154,13 +153,12 @@ func paragraph(rows []row) string {
 
 // kernelState asks whether a plain program waits for input.
 func (c *Conversation) kernelState(ctx context.Context) conversation.State {
-	r, ok := c.provider.(provider.Readier)
-	if !ok {
+	if c.terminal == nil {
 		return conversation.State{Activity: conversation.Unknown, Why: "nobody can tell here what the program waits for"}
 	}
 	limited, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	switch err := r.AwaitReady(limited, c.session); {
+	switch err := c.terminal.AwaitReady(limited, c.session); {
 	case err == nil:
 		return conversation.State{Activity: conversation.Ready, Source: "kernel"}
 	case errors.Is(err, context.DeadlineExceeded) || limited.Err() != nil:
@@ -191,6 +189,5 @@ func (c *Conversation) Ready(ctx context.Context) bool {
 		screen, err := c.peek(ctx, peekLines)
 		return err == nil && c.profile.takesTyping(screen, prefix)
 	}
-	r, ok := c.provider.(provider.Readier)
-	return ok && r.AwaitReady(ctx, c.session) == nil
+	return c.terminal != nil && c.terminal.AwaitReady(ctx, c.session) == nil
 }

@@ -29,8 +29,7 @@ const (
 // hasComposer reports whether the agent has a composer that den can read, and
 // its provider can type without Enter.
 func (c *Conversation) hasComposer() bool {
-	_, ok := c.provider.(provider.Typer)
-	return ok && c.hints.CodingAgent && (c.hints.ReadyPrompt != "" || c.profile.composer.Left != "")
+	return c.terminal != nil && c.hints.CodingAgent && (c.hints.ReadyPrompt != "" || c.profile.composer.Left != "")
 }
 
 // throughComposer types the text, sees it in the composer, and submits it. An
@@ -130,7 +129,7 @@ func (c *Conversation) pressAgain(ctx context.Context, text string) error {
 // throughLine types the text and Enter at a program whose composer is not
 // known. An error means that it could not be typed.
 func (c *Conversation) throughLine(ctx context.Context, text, before string) (outcome, error) {
-	if _, ok := c.provider.(provider.Typer); ok && c.hints.CodingAgent {
+	if c.terminal != nil && c.hints.CodingAgent {
 		if err := c.sendFree(ctx, provider.Keystrokes{Text: text}); err != nil {
 			return outcome{}, err
 		}

@@ -41,9 +41,6 @@ type sessions struct{ *native.Provider }
 var (
 	_ provider.Provider      = (*Provider)(nil)
 	_ provider.Preparer      = (*Provider)(nil)
-	_ provider.Stager        = (*Provider)(nil)
-	_ provider.Execer        = (*Provider)(nil)
-	_ provider.Postmortem    = (*Provider)(nil)
 	_ provider.ProcessLister = (*Provider)(nil)
 )
 

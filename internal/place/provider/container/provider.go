@@ -14,13 +14,14 @@ import (
 	"syscall"
 	"time"
 
+	api "github.com/moby/moby/api/types/container"
+
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 	"den/internal/place/provider/native"
 	"den/internal/place/workspace"
 	"den/internal/session"
 	"den/internal/session/home"
-	api "github.com/moby/moby/api/types/container"
 )
 
 // Kind is the name of this provider in a workspace file.
@@ -56,16 +57,10 @@ type sessions struct{ *native.Provider }
 
 var (
 	_ provider.Provider   = (*Provider)(nil)
-	_ provider.Postmortem = (*Provider)(nil)
-	_ provider.Watcher    = (*Provider)(nil)
-	_ provider.Readier    = (*Provider)(nil)
-	_ provider.Audience   = (*Provider)(nil)
+	_ provider.OnTerminal = (*Provider)(nil)
 	_ provider.Pruner     = (*Provider)(nil)
-	_ provider.Observer   = (*Provider)(nil)
 	_ provider.Preparer   = (*Provider)(nil)
 	_ provider.Imager     = (*Provider)(nil)
-	_ provider.Stager     = (*Provider)(nil)
-	_ provider.Execer     = (*Provider)(nil)
 )
 
 // Open returns the provider. No engine is asked yet.

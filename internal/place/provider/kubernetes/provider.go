@@ -51,19 +51,11 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider      = (*Provider)(nil)
-	_ provider.Postmortem    = (*Provider)(nil)
-	_ provider.Watcher       = (*Provider)(nil)
-	_ provider.Observer      = (*Provider)(nil)
-	_ provider.ChangeStamper = (*Provider)(nil)
-	_ provider.Away          = (*Provider)(nil)
-	_ provider.Readier       = (*Provider)(nil)
-	_ provider.Typer         = (*Provider)(nil)
-	_ provider.InputTeller   = (*Provider)(nil)
-	_ provider.Audience      = (*Provider)(nil)
-	_ provider.Titler        = (*Provider)(nil)
-	_ provider.InHome        = (*Provider)(nil)
-	_ provider.Pruner        = (*Provider)(nil)
+	_ provider.Provider   = (*Provider)(nil)
+	_ provider.Away       = (*Provider)(nil)
+	_ provider.OnTerminal = (*Provider)(nil)
+	_ provider.InHome     = (*Provider)(nil)
+	_ provider.Pruner     = (*Provider)(nil)
 )
 
 // Away says that working directories are in pods.

@@ -22,11 +22,6 @@ import (
 // Place is this machine.
 type Place struct{}
 
-var (
-	_ provider.Stager = Place{}
-	_ provider.Execer = Place{}
-)
-
 // Stage unpacks files below the working directory.
 func (Place) Stage(ctx context.Context, name string, c provider.Config, files io.Reader, o provider.StageOptions) error {
 	if !filepath.IsAbs(c.WorkDir) {

@@ -61,14 +61,8 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider      = (*Provider)(nil)
-	_ provider.Postmortem    = (*Provider)(nil)
-	_ provider.Watcher       = (*Provider)(nil)
-	_ provider.Pruner        = (*Provider)(nil)
-	_ provider.Stager        = (*Provider)(nil)
-	_ provider.Execer        = (*Provider)(nil)
-	_ provider.Observer      = (*Provider)(nil)
-	_ provider.ChangeStamper = (*Provider)(nil)
+	_ provider.Provider = (*Provider)(nil)
+	_ provider.Pruner   = (*Provider)(nil)
 )
 
 // Open opens the sessions of one owner. It starts nothing.

@@ -69,17 +69,9 @@ type Provider struct {
 
 var (
 	_ provider.Provider      = (*Provider)(nil)
-	_ provider.Postmortem    = (*Provider)(nil)
-	_ provider.Watcher       = (*Provider)(nil)
-	_ provider.Stager        = (*Provider)(nil)
-	_ provider.Execer        = (*Provider)(nil)
-	_ provider.Observer      = (*Provider)(nil)
-	_ provider.Audience      = (*Provider)(nil)
-	_ provider.Readier       = (*Provider)(nil)
+	_ provider.OnTerminal    = (*Provider)(nil)
 	_ provider.Leaver        = (*Provider)(nil)
 	_ provider.ProcessLister = (*Provider)(nil)
-	_ provider.Titler        = (*Provider)(nil)
-	_ provider.ChangeStamper = (*Provider)(nil)
 )
 
 // maxSocketPath is what every system's socket address holds.
