@@ -120,7 +120,7 @@ var allowed = map[string][]string{
 
 	// keeper
 	"internal/keeper": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc", "internal/base/statefile",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/poll", "internal/base/rpc", "internal/base/statefile",
 		"internal/process/git",
 		"internal/session/attention", "internal/session/home",
 		"internal/place/sandbox",
@@ -139,7 +139,7 @@ var allowed = map[string][]string{
 		"internal/place/workspace",
 		"internal/agent/harness",
 	},
-	"internal/keeper/controller": {"internal/base/atomicfile", "internal/base/fault", "internal/base/journal", "internal/base/statefile", "internal/place/provider", "internal/keeper"},
+	"internal/keeper/controller": {"internal/base/atomicfile", "internal/base/fault", "internal/base/journal", "internal/base/poll", "internal/base/statefile", "internal/base/wake", "internal/place/provider", "internal/keeper"},
 	"internal/keeper/daemon": {
 		"internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/poll", "internal/base/rpc",
 		"internal/process/pty", "internal/process/tree",
@@ -158,7 +158,7 @@ var allowed = map[string][]string{
 		"internal/keeper",
 	},
 	"internal/keeper/lead": {
-		"internal/base/atomicfile", "internal/base/fault",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/poll",
 		"internal/process/tree",
 		"internal/place/lease", "internal/place/provider/kubernetes",
 		"internal/keeper",
@@ -170,7 +170,7 @@ var allowed = map[string][]string{
 		"internal/keeper",
 	},
 	"internal/keeper/receiver": {"internal/session/attention", "internal/agent/webhook", "internal/keeper"},
-	"internal/keeper/trees":    {"internal/place/workspace", "internal/place/worktree", "internal/keeper"},
+	"internal/keeper/trees":    {"internal/base/wake", "internal/place/workspace", "internal/place/worktree", "internal/keeper"},
 	"internal/keeper/waiting": {
 		"internal/session/attention", "internal/session/cell",
 		"internal/agent/budget", "internal/agent/conversation", "internal/agent/harness/ipc", "internal/agent/permission", "internal/agent/runner", "internal/agent/supervisor",
@@ -210,7 +210,7 @@ var allowed = map[string][]string{
 	},
 	"internal/ticks/rotate": {"internal/base/atomicfile"},
 	"internal/ticks/terminal": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/statefile",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/poll", "internal/base/statefile", "internal/base/wake",
 		"internal/process/pty",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/vt",
 		"internal/session", "internal/session/home", "internal/session/wire",
@@ -249,32 +249,32 @@ var allowed = map[string][]string{
 	},
 	"internal/agent/budget":              {"internal/base/fault", "internal/base/statefile"},
 	"internal/agent/conversation":        {},
-	"internal/agent/conversation/claude": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/claude": {"internal/base/fault", "internal/base/poll", "internal/agent/conversation", "internal/agent/conversation/watch"},
 	"internal/agent/conversation/codex": {
-		"internal/base/fault",
-		"internal/agent/conversation", "internal/agent/conversation/watch", "internal/agent/runner", "internal/agent/runner/jsonrpc",
+		"internal/base/fault", "internal/base/poll", "internal/base/wake",
+		"internal/agent/conversation", "internal/agent/conversation/watch", "internal/agent/runner", "internal/agent/runner/codex/wire", "internal/agent/runner/jsonrpc",
 	},
-	"internal/agent/conversation/copilot": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/copilot": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch", "internal/agent/runner/copilot/wire"},
 	"internal/agent/conversation/gemini":  {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
 	"internal/agent/conversation/protocol": {
 		"internal/base/fault", "internal/base/ident", "internal/base/poll",
 		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/watch", "internal/agent/harness/ipc",
 	},
 	"internal/agent/conversation/opencode": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
-	"internal/agent/conversation/outbox":   {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/journal", "internal/base/statefile", "internal/agent/conversation"},
+	"internal/agent/conversation/outbox":   {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/journal", "internal/base/statefile", "internal/base/wake", "internal/agent/conversation"},
 	"internal/agent/conversation/screen": {
-		"internal/base/fault", "internal/base/poll",
+		"internal/base/fault", "internal/base/poll", "internal/base/wake",
 		"internal/place/provider",
 		"internal/agent/conversation", "internal/agent/conversation/outbox",
 	},
 	"internal/agent/conversation/sources": {
-		"internal/base/fault", "internal/base/statefile",
+		"internal/base/fault", "internal/base/statefile", "internal/base/wake",
 		"internal/agent/conversation", "internal/agent/conversation/claude", "internal/agent/conversation/codex", "internal/agent/conversation/copilot",
 		"internal/agent/conversation/gemini", "internal/agent/conversation/opencode",
 	},
-	"internal/agent/conversation/watch": {"internal/base/fault", "internal/agent/conversation"},
+	"internal/agent/conversation/watch": {"internal/base/fault", "internal/base/poll", "internal/base/wake", "internal/agent/conversation"},
 	"internal/agent/harness": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/journal", "internal/base/rpc", "internal/base/statefile",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/journal", "internal/base/poll", "internal/base/rpc", "internal/base/statefile", "internal/base/wake",
 		"internal/process/pty", "internal/process/tree",
 		"internal/screen/vt",
 		"internal/place/decisive", "internal/place/sandbox",
@@ -289,7 +289,7 @@ var allowed = map[string][]string{
 		"internal/agent/harness", "internal/agent/harness/onirc", "internal/agent/runner", "internal/agent/runner/acp", "internal/agent/runner/acp/terminals",
 		"internal/agent/runner/drivers", "internal/agent/runner/local", "internal/agent/runner/remote", "internal/agent/supervisor",
 	},
-	"internal/agent/harness/ipc": {"internal/base/fault", "internal/base/ident", "internal/base/rpc", "internal/session/home", "internal/agent/conversation"},
+	"internal/agent/harness/ipc": {"internal/base/fault", "internal/base/ident", "internal/base/poll", "internal/base/rpc", "internal/session/home", "internal/agent/conversation"},
 	"internal/agent/harness/onirc": {
 		"internal/base/fault", "internal/base/rpc",
 		"internal/chat/irc",
@@ -304,7 +304,7 @@ var allowed = map[string][]string{
 	},
 	"internal/agent/permission/commandline": {},
 	"internal/agent/runner": {
-		"internal/base/fault", "internal/base/statefile",
+		"internal/base/fault", "internal/base/statefile", "internal/base/wake",
 		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/permission",
 	},
 	"internal/agent/runner/acp": {
@@ -323,12 +323,14 @@ var allowed = map[string][]string{
 	},
 	"internal/agent/runner/codex": {
 		"internal/base/fault",
-		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/jsonrpc", "internal/agent/runner/stdio", "internal/agent/runner/turn",
+		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/codex/wire", "internal/agent/runner/jsonrpc", "internal/agent/runner/stdio", "internal/agent/runner/turn",
 	},
 	"internal/agent/runner/copilot": {
 		"internal/base/fault",
-		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/jsonrpc", "internal/agent/runner/stdio", "internal/agent/runner/turn",
+		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/copilot/wire", "internal/agent/runner/jsonrpc", "internal/agent/runner/stdio", "internal/agent/runner/turn",
 	},
+	"internal/agent/runner/codex/wire":   {"internal/agent/runner/jsonrpc"},
+	"internal/agent/runner/copilot/wire": {},
 	"internal/agent/runner/drivers": {
 		"internal/base/build",
 		"internal/agent/runner", "internal/agent/runner/acp", "internal/agent/runner/claude", "internal/agent/runner/codex", "internal/agent/runner/copilot",
@@ -342,12 +344,12 @@ var allowed = map[string][]string{
 		"internal/place/provider",
 		"internal/agent/runner", "internal/agent/runner/remote/holder",
 	},
-	"internal/agent/runner/remote/holder": {"internal/base/fault", "internal/process/pty", "internal/process/tree"},
+	"internal/agent/runner/remote/holder": {"internal/base/fault", "internal/base/wake", "internal/process/pty", "internal/process/tree"},
 	"internal/agent/runner/script":        {"internal/base/fault", "internal/agent/runner"},
 	"internal/agent/runner/stdio":         {"internal/agent/runner"},
 	"internal/agent/runner/turn":          {"internal/agent/permission", "internal/agent/runner"},
 	"internal/agent/supervisor": {
-		"internal/base/fault", "internal/base/statefile",
+		"internal/base/fault", "internal/base/statefile", "internal/base/wake",
 		"internal/screen/render/redact",
 		"internal/agent/permission", "internal/agent/runner",
 	},
@@ -356,12 +358,12 @@ var allowed = map[string][]string{
 		"internal/base/atomicfile", "internal/base/fault",
 		"internal/agent/permission", "internal/agent/runner/claude", "internal/agent/toolhook",
 	},
-	"internal/agent/webhook": {"internal/base/fault", "internal/base/ident", "internal/base/statefile"},
+	"internal/agent/webhook": {"internal/base/fault", "internal/base/ident", "internal/base/poll", "internal/base/statefile", "internal/base/wake"},
 
 	// place
 	"internal/place":          {},
 	"internal/place/decisive": {"internal/base/fault", "internal/base/statefile"},
-	"internal/place/lease":    {"internal/base/fault", "internal/base/wake"},
+	"internal/place/lease":    {"internal/base/fault", "internal/base/poll"},
 	"internal/place/podhost": {
 		"internal/base/fault", "internal/base/rpc", "internal/base/wake",
 		"internal/process/pty", "internal/process/tree",
@@ -372,7 +374,7 @@ var allowed = map[string][]string{
 	"internal/place/provider/boxed":    {"internal/base/fault", "internal/place/provider", "internal/place/provider/native"},
 	"internal/place/provider/children": {},
 	"internal/place/provider/container": {
-		"internal/base/fault", "internal/base/ident", "internal/base/wake",
+		"internal/base/fault", "internal/base/ident", "internal/base/poll",
 		"internal/session", "internal/session/home",
 		"internal/place/provider", "internal/place/provider/native", "internal/place/workspace",
 	},
@@ -385,7 +387,7 @@ var allowed = map[string][]string{
 	"internal/place/provider/inherit": {},
 	"internal/place/provider/inotify": {"internal/base/fault"},
 	"internal/place/provider/kubernetes": {
-		"internal/base/fault", "internal/base/rpc", "internal/base/wake",
+		"internal/base/fault", "internal/base/poll", "internal/base/rpc", "internal/base/wake",
 		"internal/screen/eventlog",
 		"internal/session", "internal/session/home",
 		"internal/place/podhost", "internal/place/provider", "internal/place/provider/inherit", "internal/place/provider/local", "internal/place/provider/native",
@@ -401,7 +403,7 @@ var allowed = map[string][]string{
 	},
 	"internal/place/provider/procname": {},
 	"internal/place/provider/subprocess": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/poll", "internal/base/rpc",
 		"internal/process/tree",
 		"internal/session/home",
 		"internal/place/provider", "internal/place/provider/children", "internal/place/provider/inherit", "internal/place/provider/inotify",
@@ -413,7 +415,7 @@ var allowed = map[string][]string{
 		"internal/place/provider", "internal/place/provider/procname",
 	},
 	"internal/place/provider/tmux": {
-		"internal/base/fault", "internal/base/filelock", "internal/base/wake",
+		"internal/base/fault", "internal/base/filelock", "internal/base/poll", "internal/base/wake",
 		"internal/process/pty", "internal/process/tree",
 		"internal/screen/keys", "internal/screen/vt",
 		"internal/place/provider", "internal/place/provider/inherit", "internal/place/provider/local", "internal/place/provider/procname",
@@ -426,7 +428,7 @@ var allowed = map[string][]string{
 
 	// session
 	"internal/session": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/rpc", "internal/base/wake",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/poll", "internal/base/rpc",
 		"internal/process/pty",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/replay",
 		"internal/session/cell", "internal/session/home", "internal/session/wire",
@@ -452,8 +454,8 @@ var allowed = map[string][]string{
 
 	// chat
 	"internal/chat":                  {},
-	"internal/chat/irc":              {"internal/base/fault", "internal/base/plainjson"},
-	"internal/chat/irc/ircd":         {"internal/base/atomicfile", "internal/base/fault", "internal/base/statefile", "internal/chat/irc", "internal/chat/irc/ircd/history"},
+	"internal/chat/irc":              {"internal/base/fault", "internal/base/plainjson", "internal/base/wake"},
+	"internal/chat/irc/ircd":         {"internal/base/atomicfile", "internal/base/fault", "internal/base/poll", "internal/base/statefile", "internal/chat/irc", "internal/chat/irc/ircd/history"},
 	"internal/chat/irc/ircd/history": {"internal/base/fault", "internal/base/journal", "internal/base/statefile"},
 
 	// screen
@@ -473,7 +475,7 @@ var allowed = map[string][]string{
 	"internal/process":      {},
 	"internal/process/git":  {"internal/base/atomicfile", "internal/base/fault", "internal/process/tree"},
 	"internal/process/pty":  {"internal/base/fault"},
-	"internal/process/tree": {"internal/base/fault", "internal/base/filelock", "internal/base/wake", "internal/process/pty"},
+	"internal/process/tree": {"internal/base/fault", "internal/base/filelock", "internal/base/poll", "internal/base/wake", "internal/process/pty"},
 
 	// base
 	"internal/base":             {},

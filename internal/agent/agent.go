@@ -14,6 +14,7 @@ import (
 	"den/internal/agent/conversation/protocol"
 	"den/internal/agent/conversation/screen"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/place/provider"
 	"den/internal/place/sandbox"
 )
@@ -169,10 +170,8 @@ func (m *Managed) IsRunning(ctx context.Context) (bool, error) {
 		return alive, err
 	}
 	// A program that another takes the place of is not there for a moment.
-	select {
-	case <-ctx.Done():
-		return false, ctx.Err()
-	case <-time.After(secondLook):
+	if err := poll.Pause(ctx, secondLook); err != nil {
+		return false, err
 	}
 	return m.processAlive(ctx)
 }

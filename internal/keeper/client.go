@@ -13,6 +13,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
+	"den/internal/base/poll"
 	"den/internal/base/rpc"
 	"den/internal/session/home"
 )
@@ -151,10 +152,8 @@ func (c *Client) AwaitEnd(ctx context.Context) error {
 		if now, err := s.Load(); !held || err == nil && now.PID != c.record.PID { // a next one came
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if poll.Pause(ctx, gonePause) != nil {
 			return fault.Hintf(fault.Errorf(fault.Timeout, "all agents of %s have ended, but its keeper has not", s.Config), "its log is %s", s.Log())
-		case <-time.After(gonePause):
 		}
 	}
 }

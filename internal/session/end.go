@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 	"den/internal/process/pty"
 	"den/internal/session/home"
 	"den/internal/session/wire"
@@ -55,7 +55,7 @@ func (s *Session) askToEnd(ctx context.Context, grace time.Duration) (killed wir
 		if fault.KindOf(err) != fault.Busy || time.Since(begun) > upgradeLimit {
 			return killed, err
 		}
-		if err := wake.Pause(ctx, upgradeRetry); err != nil {
+		if err := poll.Pause(ctx, upgradeRetry); err != nil {
 			return killed, err
 		}
 	}
@@ -102,7 +102,7 @@ func (s *Session) Upgrade(ctx context.Context, binary string) (Upgraded, error) 
 		if err != nil && limited.Err() == nil && fault.KindOf(err) != fault.Unreachable {
 			return Upgraded{}, err
 		}
-		if wake.Pause(limited, upgradeRetry) == nil {
+		if poll.Pause(limited, upgradeRetry) == nil {
 			continue
 		}
 		if ctx.Err() != nil {

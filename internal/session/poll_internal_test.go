@@ -23,7 +23,7 @@ func TestPollOfACellThatEndsMeanwhile(t *testing.T) {
 		ended = true
 		return &home.Manifest{Status: home.Destroyed}, nil
 	}
-	if r, err := poll(load, reconcile); err != nil || r.Output != "interrupted" || r.By != cell.ByInt {
+	if r, err := pollRecord(load, reconcile); err != nil || r.Output != "interrupted" || r.By != cell.ByInt {
 		t.Errorf("poll: %+v, %v; the record says that it was interrupted", r, err)
 	}
 }

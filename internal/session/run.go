@@ -140,14 +140,14 @@ func (s *Session) loadCell(id string) (cell.Record, error) {
 // Poll tells how a cell goes or went; without an id, the last one. It reads
 // the cell's record: the same few bytes whatever the log's size.
 func (s *Session) Poll(id string) (cell.Result, error) {
-	return poll(func() (cell.Record, error) { return s.loadCell(id) }, s.Dir.Reconcile)
+	return pollRecord(func() (cell.Record, error) { return s.loadCell(id) }, s.Dir.Reconcile)
 }
 
-// poll reads a cell's record, and the session's where the cell is not over. A
+// pollRecord reads a cell's record, and the session's where the cell is not over. A
 // host closes its cell's record before the session's, so the cell's is read
 // again once the session is known to be over: only then is a cell that is not
 // over one whose host died.
-func poll(load func() (cell.Record, error), reconcile func() (*home.Manifest, error)) (cell.Result, error) {
+func pollRecord(load func() (cell.Record, error), reconcile func() (*home.Manifest, error)) (cell.Result, error) {
 	rec, err := load()
 	if err != nil || rec.Final() {
 		return rec.Result, err

@@ -14,6 +14,7 @@ import (
 	"den/internal/agent/webhook"
 	"den/internal/base/fault"
 	"den/internal/base/statefile"
+	"den/internal/base/wake"
 )
 
 // defaultIdle is how long an agent must have had nothing to do before its work
@@ -35,7 +36,7 @@ const batchVersion = 1
 // workload follows the batch that the agent works on.
 type workload struct {
 	path string
-	wake chan struct{} // room for one token: a turn has ended
+	wake wake.Signal // room for one token: a turn has ended
 
 	mu    sync.Mutex // guards batch, and the file
 	batch batch      // Turns is 0 while there is none
@@ -46,18 +47,11 @@ func openWorkload(path string) (*workload, error) {
 	if err != nil {
 		return nil, statefile.Advise(fmt.Errorf("read the agent's work: %w", err), "remove the file: the end of the work is then not told")
 	}
-	w := &workload{path: path, wake: make(chan struct{}, 1), batch: begun}
+	w := &workload{path: path, wake: wake.New(), batch: begun}
 	if found {
-		w.rouse()
+		w.wake.Set()
 	}
 	return w, nil
-}
-
-func (w *workload) rouse() {
-	select {
-	case w.wake <- struct{}{}:
-	default: // it is told already
-	}
 }
 
 // turnEnded counts a turn.
@@ -71,7 +65,7 @@ func (w *workload) turnEnded(begun time.Time, failed bool) error {
 	if failed {
 		w.batch.Failed++
 	}
-	w.rouse()
+	w.wake.Set()
 	if err := statefile.Replace(w.path, batchVersion, w.batch); err != nil {
 		return fault.Errorf(fault.Storage, "remember the agent's work: %w", err)
 	}

@@ -181,10 +181,7 @@ func (l *listener) TurnEnded(p runner.Prompt, o runner.Outcome) {
 	for _, w := range waiting {
 		w <- o // has room
 	}
-	select {
-	case h.delivered <- struct{}{}:
-	default: // it is told already
-	}
+	h.delivered.Set()
 }
 
 // endOfTurn tells of a turn that failed.

@@ -13,6 +13,8 @@ import (
 	"den/internal/agent/harness/ipc"
 	"den/internal/agent/runner"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
+	"den/internal/base/wake"
 )
 
 // A channel carries tags in its topic. The agents in it invite those whose
@@ -26,7 +28,7 @@ const maxReceived = 20
 
 // gathering is what has happened in channels and is to be looked at.
 type gathering struct {
-	wake chan struct{} // room for one token
+	wake wake.Signal // room for one token
 
 	mu       sync.Mutex // guards the fields below
 	stale    []string   // channels whose topic is to be read
@@ -36,14 +38,7 @@ type gathering struct {
 }
 
 func newGathering() gathering {
-	return gathering{wake: make(chan struct{}, 1), tagged: map[string][]string{}}
-}
-
-func (g *gathering) rouse() {
-	select {
-	case g.wake <- struct{}{}:
-	default: // it is told already
-	}
+	return gathering{wake: wake.New(), tagged: map[string][]string{}}
 }
 
 func (g *gathering) topicChanged(channel string) {
@@ -52,7 +47,7 @@ func (g *gathering) topicChanged(channel string) {
 		g.stale = append(g.stale, channel)
 	}
 	g.mu.Unlock()
-	g.rouse()
+	g.wake.Set()
 }
 
 func (g *gathering) invited(i Invitation) {
@@ -61,7 +56,7 @@ func (g *gathering) invited(i Invitation) {
 		g.received = append(g.received, i)
 	}
 	g.mu.Unlock()
-	g.rouse()
+	g.wake.Set()
 }
 
 func (g *gathering) take() (stale []string, received []Invitation) {
@@ -89,10 +84,8 @@ func (h *Harness) gather(ctx context.Context) {
 		for _, i := range received {
 			h.considerInvitation(ctx, i)
 		}
-		select {
-		case <-ctx.Done():
+		if poll.Pause(ctx, gatherPause) != nil {
 			return
-		case <-time.After(gatherPause):
 		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/rpc"
+	"den/internal/base/wake"
 	"den/internal/process/tree"
 )
 
@@ -74,7 +75,7 @@ type Harness struct {
 	end        context.CancelFunc
 	background sync.WaitGroup // messages that nobody waits for
 	joined     chan struct{}  // closed when chat is set
-	delivered  chan struct{}  // room for one token: an answer may be deliverable
+	delivered  wake.Signal    // room for one token: an answer may be deliverable
 
 	started time.Time
 	tried   string // the answer that was last sent; the deliverer's own
@@ -105,7 +106,7 @@ func Run(ctx context.Context, o Options) error {
 	defer end()
 	h := &Harness{
 		config: o.Config, stateDir: o.StateDir, options: o, screen: o.Screen, clock: o.Clock, end: end, started: o.Clock(),
-		joined: make(chan struct{}), delivered: make(chan struct{}, 1), active: tree.NewActivity(), turns: map[string][]chan runner.Outcome{}, askedIn: map[string]string{},
+		joined: make(chan struct{}), delivered: wake.New(), active: tree.NewActivity(), turns: map[string][]chan runner.Outcome{}, askedIn: map[string]string{},
 		rooms: newGathering(), owner: newOwnerQuestions(),
 	}
 	return h.run(ctx)
@@ -253,8 +254,8 @@ func (h *hearer) Invited(i Invitation)        { h.rooms.invited(i) }
 func (h *hearer) TopicChanged(channel string) { h.rooms.topicChanged(channel) }
 
 func (h *hearer) Arrived() {
-	h.rooms.rouse()
-	h.owner.rouse()
+	h.rooms.wake.Set()
+	h.owner.wake.Set()
 }
 
 // listen opens the socket. Clients wait until it is served.

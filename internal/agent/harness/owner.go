@@ -8,6 +8,7 @@ import (
 
 	"den/internal/agent/harness/ipc"
 	"den/internal/agent/permission"
+	"den/internal/base/wake"
 )
 
 // ownerRetry is how often an owner is looked for who was not there.
@@ -16,7 +17,7 @@ const ownerRetry = time.Minute
 // ownerQuestions are those that the owner was not asked yet: who is away is
 // asked when they come back.
 type ownerQuestions struct {
-	wake chan struct{} // room for one token: somebody may be there now
+	wake wake.Signal // room for one token: somebody may be there now
 
 	mu   sync.Mutex // guards the field below
 	open []ownerQuestion
@@ -29,14 +30,7 @@ type ownerQuestion struct {
 	tried          bool
 }
 
-func newOwnerQuestions() ownerQuestions { return ownerQuestions{wake: make(chan struct{}, 1)} }
-
-func (q *ownerQuestions) rouse() {
-	select {
-	case q.wake <- struct{}{}:
-	default: // it is told already
-	}
-}
+func newOwnerQuestions() ownerQuestions { return ownerQuestions{wake: wake.New()} }
 
 func (q *ownerQuestions) add(question ownerQuestion) {
 	q.mu.Lock()
@@ -71,7 +65,7 @@ func (h *Harness) askOwner(a permission.Approval, text string) {
 		return
 	}
 	h.owner.add(ownerQuestion{approval: a.ID, text: text})
-	h.owner.rouse()
+	h.owner.wake.Set()
 }
 
 // tellOwnerEnd tells who decides what became of an approval that they were
@@ -180,6 +174,6 @@ func (h *Harness) ownersAmong(ctx context.Context, places []string, who func(con
 // seesOwner asks an owner who speaks what is still to be asked.
 func (h *Harness) seesOwner(m Incoming) {
 	if owner := h.config.Owner; owner != "" && (h.chat.Same(m.Account, owner) || h.chat.Same(m.Nick, owner)) {
-		h.owner.rouse()
+		h.owner.wake.Set()
 	}
 }

@@ -230,7 +230,7 @@ func (r *Runner) Clear() error {
 	if err := r.change(func(s *state) { s.Clear = true }); err != nil {
 		return err
 	}
-	r.rouse()
+	r.wake.Set()
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"den/internal/agent/conversation/outbox"
 	"den/internal/agent/permission"
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 )
 
 // Config makes a Runner.
@@ -73,7 +74,7 @@ type Runner struct {
 	queue    *outbox.Queue
 	tools    toolLog
 	activity *activity
-	wake     chan struct{} // room for one token: something changed that the loop waits for
+	wake     wake.Signal // room for one token: something changed that the loop waits for
 
 	mu       sync.Mutex // guards the fields below
 	state    state
@@ -118,7 +119,7 @@ func New(c Config) (*Runner, error) {
 	}
 	r := &Runner{
 		config: c, queue: queue, activity: &activity{clock: c.Clock},
-		wake: make(chan struct{}, 1), state: s, breaker: c.Breaker,
+		wake: wake.New(), state: s, breaker: c.Breaker,
 	}
 	for _, damaged := range queue.Damaged() {
 		c.Options.Log("message " + damaged + " cannot be read; it is left where it is")
@@ -186,7 +187,7 @@ func (r *Runner) SendPrompt(p Prompt) (conversation.Receipt, error) {
 	if err != nil {
 		return conversation.Receipt{ID: p.ID, Progress: conversation.Failed, Evidence: err.Error()}, err
 	}
-	r.rouse()
+	r.wake.Set()
 	return m.Receipt(), nil
 }
 
@@ -236,7 +237,7 @@ func (r *Runner) Resume() error {
 
 func (r *Runner) setPaused(why string) error {
 	err := r.change(func(s *state) { s.Paused = why })
-	r.rouse()
+	r.wake.Set()
 	return err
 }
 
@@ -309,14 +310,6 @@ func (r *Runner) change(alter func(*state)) error {
 	}
 	r.state = next
 	return nil
-}
-
-// rouse has the loop look again.
-func (r *Runner) rouse() {
-	select {
-	case r.wake <- struct{}{}:
-	default: // it is told already
-	}
 }
 
 // ask hands a question of the agent to whoever decides.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 )
 
 // Options are how an agent is supervised. A number that is 0 stands for its
@@ -66,7 +67,7 @@ func (o Options) withDefaults() Options {
 // A Supervisor watches one agent.
 type Supervisor struct {
 	options Options
-	wake    chan struct{} // room for one token: there is something to do
+	wake    wake.Signal // room for one token: there is something to do
 
 	mu       sync.Mutex // guards the fields below
 	queue    []Step     // at most queueSize
@@ -125,7 +126,7 @@ const (
 // New makes a supervisor, with what an earlier one left in the file. Run makes
 // it work.
 func New(o Options) *Supervisor {
-	s := &Supervisor{options: o.withDefaults(), wake: make(chan struct{}, 1)} // one token; more would say the same
+	s := &Supervisor{options: o.withDefaults(), wake: wake.New()}
 	s.known = s.load()
 	if s.known.Unheard != nil {
 		s.unheard = s.known.Unheard.ID
@@ -144,7 +145,7 @@ func (s *Supervisor) Observe(step Step) {
 	s.queue = append(s.queue, step)
 	s.status.Steps++
 	s.mu.Unlock()
-	s.signal()
+	s.wake.Set()
 }
 
 // dropLocked removes the oldest step from the queue.
@@ -171,7 +172,7 @@ func (s *Supervisor) Heard(id string) bool {
 		return false
 	}
 	s.unheard, s.heard, s.heardBehind = "", true, len(s.queue)
-	s.signal()
+	s.wake.Set()
 	return true
 }
 
@@ -188,14 +189,7 @@ func (s *Supervisor) Returned() {
 	s.returned = true
 	s.generation++
 	s.mu.Unlock()
-	s.signal()
-}
-
-func (s *Supervisor) signal() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // a token is there already
-	}
+	s.wake.Set()
 }
 
 // Status returns what is known now.

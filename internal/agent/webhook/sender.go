@@ -15,6 +15,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
+	"den/internal/base/poll"
+	"den/internal/base/wake"
 )
 
 // Options are where events go.
@@ -54,10 +56,10 @@ type Sender struct {
 	key     []byte
 	target  string // scheme and host, for people
 	client  *http.Client
-	wake    chan struct{} // room for one token: an event was added
+	wake    wake.Signal // room for one token: an event was added
 
 	// pause waits; it is replaced in tests.
-	pause func(ctx context.Context, d time.Duration)
+	pause func(ctx context.Context, d time.Duration) error
 
 	mu     sync.Mutex // guards the fields below, and the outbox's files
 	outbox *outbox
@@ -95,8 +97,7 @@ func Open(o Options) (*Sender, error) {
 	}
 	return &Sender{
 		options: o, key: k, target: address.Scheme + "://" + address.Host, client: newClient(),
-		wake:  make(chan struct{}, 1), // one token; more would say the same
-		pause: pause, outbox: box, topics: map[topic]*recent{},
+		wake: wake.New(), pause: poll.Pause, outbox: box, topics: map[topic]*recent{},
 	}, nil
 }
 
@@ -105,15 +106,6 @@ func newClient() *http.Client {
 	return &http.Client{
 		Timeout:       attemptTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
 
@@ -128,10 +120,7 @@ func (s *Sender) Send(e Event) (Outcome, error) {
 	}
 	outcome, err := s.keep(e, now)
 	if outcome == Kept {
-		select {
-		case s.wake <- struct{}{}:
-		default: // a token is there already
-		}
+		s.wake.Set()
 	}
 	return outcome, err
 }
@@ -196,7 +185,7 @@ func (s *Sender) Run(ctx context.Context) {
 			if failed == 1 { // people are told of the first one only
 				s.options.Log(fmt.Sprintf("webhook %s to %s: %v; it is tried again", r.ID, s.target, err))
 			}
-			s.pause(ctx, delay(failed, wait, rand.Float64()))
+			_ = s.pause(ctx, delay(failed, wait, rand.Float64()))
 			continue
 		}
 		failed = 0

@@ -117,10 +117,11 @@ func open(t *testing.T, o Options) *running {
 	if s.Sender, err = Open(o); err != nil {
 		t.Fatal(err)
 	}
-	s.pause = func(_ context.Context, d time.Duration) {
+	s.pause = func(_ context.Context, d time.Duration) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.pauses = append(s.pauses, d)
+		return nil
 	}
 	return s
 }
@@ -228,11 +229,12 @@ func TestReceiverThatIsAwayAndComesBack(t *testing.T) {
 	l.Close() // nobody listens there now
 	run := open(t, Options{URL: "http://" + address})
 	paused := make(chan struct{})
-	run.pause = func(ctx context.Context, _ time.Duration) {
+	run.pause = func(ctx context.Context, _ time.Duration) error {
 		select {
 		case paused <- struct{}{}:
 		case <-ctx.Done():
 		}
+		return ctx.Err()
 	}
 	run.run(t)
 	send(t, run, spiraling("1"))

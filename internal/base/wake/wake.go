@@ -2,11 +2,6 @@
 // happened.
 package wake
 
-import (
-	"context"
-	"time"
-)
-
 // A Signal tells one goroutine to look again. It is a channel with room for one
 // token: what is told twice before anybody has looked is one look.
 type Signal chan struct{}
@@ -29,15 +24,5 @@ func IsClosed(c <-chan struct{}) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// Pause waits for so long, and returns the context's error where that ends first.
-func Pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -1,11 +1,7 @@
 package wake_test
 
 import (
-	"context"
-	"errors"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"den/internal/base/wake"
 )
@@ -32,18 +28,4 @@ func TestIsClosed(t *testing.T) {
 	if !wake.IsClosed(c) {
 		t.Error("a closed channel is said to be open")
 	}
-}
-
-func TestPause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		if err := wake.Pause(t.Context(), time.Minute); err != nil || time.Since(begun) != time.Minute {
-			t.Errorf("it lasted %v: %v", time.Since(begun), err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := wake.Pause(ctx, time.Minute); !errors.Is(err, context.Canceled) {
-			t.Errorf("with a context that is over: %v", err)
-		}
-	})
 }

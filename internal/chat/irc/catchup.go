@@ -66,10 +66,7 @@ func (cn *connection) fetchLocked(name string) {
 	}
 	cn.holding[folded] = nil
 	cn.missing = append(cn.missing, name)
-	select {
-	case cn.wakeCatchUp <- struct{}{}:
-	default: // it is awake
-	}
+	cn.wakeCatchUp.Set()
 }
 
 // catchUp reads histories, one after the other, until the connection ends.

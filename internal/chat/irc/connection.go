@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 )
 
 // A connection is one TCP connection of a client. Its fields below the line
@@ -36,7 +37,7 @@ type connection struct {
 	batches      map[string]*batch
 	holding      map[string][]Event // live messages of targets whose history is being read
 	missing      []string           // targets whose history is to be read
-	wakeCatchUp  chan struct{}      // capacity one
+	wakeCatchUp  wake.Signal        // capacity one
 	rejoining    map[string]bool    // channels whose JOIN is not answered, by folded name
 	since        time.Time          // what was missed came after this, or zero
 	directSince  time.Time          // as since, of direct messages
@@ -60,7 +61,7 @@ func (c *Client) serve(ctx context.Context) (registered bool, err error) {
 		registration: newRegistration(c.cfg), self: Source{Nick: c.cfg.Nick},
 		caps: map[string]bool{}, isupport: NewISupport(), joined: map[string]string{},
 		byLabel: map[string]*request{}, batches: map[string]*batch{}, holding: map[string][]Event{}, rejoining: map[string]bool{},
-		wakeCatchUp: make(chan struct{}, 1), lines: NewBucket(c.cfg.Limits.LineRate, c.cfg.Limits.LineBurst),
+		wakeCatchUp: wake.New(), lines: NewBucket(c.cfg.Limits.LineRate, c.cfg.Limits.LineBurst),
 	}
 	var workers sync.WaitGroup
 	workers.Go(cn.write)

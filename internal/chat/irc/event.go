@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"den/internal/base/wake"
 )
 
 // An EventKind says what an event is about.
@@ -52,7 +54,7 @@ type Event struct {
 // are dropped, and their number is an event.
 type eventQueue struct {
 	limit int
-	wake  chan struct{} // capacity one
+	wake  wake.Signal // capacity one
 
 	mu      sync.Mutex // guards the fields below
 	events  []Event    // at most limit
@@ -61,7 +63,7 @@ type eventQueue struct {
 }
 
 func newEventQueue(limit int) *eventQueue {
-	return &eventQueue{limit: limit, wake: make(chan struct{}, 1)}
+	return &eventQueue{limit: limit, wake: wake.New()}
 }
 
 func (q *eventQueue) push(e Event) {
@@ -75,21 +77,14 @@ func (q *eventQueue) push(e Event) {
 		q.dropped++
 	}
 	q.events = append(q.events, e)
-	q.wakeLocked()
-}
-
-func (q *eventQueue) wakeLocked() {
-	select {
-	case q.wake <- struct{}{}:
-	default: // a reader will look
-	}
+	q.wake.Set()
 }
 
 func (q *eventQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	q.wakeLocked()
+	q.wake.Set()
 }
 
 // take returns the next event, whether there was one, and whether none will

@@ -26,7 +26,7 @@ func (cn *connection) openLocked() {
 	cn.rejoinLocked()
 	cn.missedLocked()
 	close(c.ready)
-	c.queue.wakeLocked()
+	c.queue.wake.Set()
 }
 
 // refoldLocked adapts names to the casemapping of the server.

@@ -5,26 +5,20 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 )
 
 // A sendQueue holds requests until they can be sent. It is kept over a
 // reconnect. It is guarded by Client.mu.
 type sendQueue struct {
 	limit    int
-	wake     chan struct{} // capacity one: something is queued, or a connection is open
-	requests []*request    // at most limit, and one of the client itself
+	wake     wake.Signal // capacity one: something is queued, or a connection is open
+	requests []*request  // at most limit, and one of the client itself
 	closed   bool
 }
 
 func newSendQueue(limit int) sendQueue {
-	return sendQueue{limit: limit, wake: make(chan struct{}, 1)}
-}
-
-func (q *sendQueue) wakeLocked() {
-	select {
-	case q.wake <- struct{}{}:
-	default: // the writer will look
-	}
+	return sendQueue{limit: limit, wake: wake.New()}
 }
 
 // push queues all requests, or none.
@@ -36,7 +30,7 @@ func (q *sendQueue) push(requests ...*request) error {
 		return fault.Errorf(fault.Busy, "send to IRC server: %d lines are waiting already", len(q.requests))
 	}
 	q.requests = append(q.requests, requests...)
-	q.wakeLocked()
+	q.wake.Set()
 	return nil
 }
 
@@ -46,7 +40,7 @@ func (q *sendQueue) pushFront(r *request) error {
 		return ErrClosed
 	}
 	q.requests = slices.Insert(q.requests, 0, r)
-	q.wakeLocked()
+	q.wake.Set()
 	return nil
 }
 

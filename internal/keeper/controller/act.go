@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/keeper"
 )
 
@@ -186,10 +187,7 @@ func (w *worker) stopFailed(ctx context.Context, err error) {
 		return
 	}
 	w.event(keeper.EventStopFailed, err.Error(), nil)
-	select {
-	case <-time.After(time.Second):
-	case <-ctx.Done():
-	}
+	_ = poll.Pause(ctx, time.Second)
 }
 
 // clean ends what an agent left behind that ended by itself: children, or a

@@ -149,7 +149,7 @@ func (c *Controller) assignLocked(m Member) {
 	w.mu.Lock()
 	w.setDesired(m)
 	w.mu.Unlock()
-	w.touch()
+	w.poke.Set()
 }
 
 // reapply holds one agent's plan against the user's newest word.
@@ -208,7 +208,7 @@ func (c *Controller) cameUp(key string) {
 	defer c.mu.Unlock()
 	for other, m := range c.plan {
 		if w := c.workers[other]; w != nil && slices.Contains(m.After, key) {
-			w.touch()
+			w.poke.Set()
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (c *Controller) cameUp(key string) {
 func (c *Controller) Ended(session string) {
 	for _, w := range c.all() {
 		if s, _ := w.current(); s.Session == session {
-			w.touch()
+			w.poke.Set()
 		}
 	}
 }
@@ -225,7 +225,7 @@ func (c *Controller) Ended(session string) {
 // Refresh lets every agent be looked at.
 func (c *Controller) Refresh() {
 	for _, w := range c.all() {
-		w.touch()
+		w.poke.Set()
 	}
 }
 

@@ -2,10 +2,12 @@ package controller
 
 import (
 	"context"
-	"den/internal/keeper"
 	"errors"
 	"fmt"
 	"time"
+
+	"den/internal/base/poll"
+	"den/internal/keeper"
 )
 
 // observe asks all that the rule wants to know.
@@ -199,12 +201,7 @@ func (c *Controller) patrol(ctx context.Context) {
 	if c.glance == nil {
 		return
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(c.patrolPause()):
-		}
+	for poll.Pause(ctx, c.patrolPause()) == nil {
 		begun := c.clock()
 		seen := c.glance(ctx)
 		for _, w := range c.all() {
@@ -249,7 +246,7 @@ func (w *worker) glanced(s Seen, at time.Time) {
 		w.fineAt = at
 		return
 	}
-	w.touch()
+	w.poke.Set()
 }
 
 // isFine reports whether a glance of this patrol found the agent as it should

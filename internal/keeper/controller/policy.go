@@ -125,7 +125,7 @@ func (c *Controller) freeSlot(key string) {
 	delete(c.slots.taken, key)
 	for waits := range c.slots.queued {
 		if w := c.workers[waits]; w != nil {
-			w.touch()
+			w.poke.Set()
 		}
 	}
 }

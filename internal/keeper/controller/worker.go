@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/keeper"
 	"den/internal/place/provider"
 )
@@ -24,7 +25,7 @@ const forensicLines = 50
 type worker struct {
 	c    *Controller
 	key  string
-	poke chan struct{} // room for one token: look again
+	poke wake.Signal // room for one token: look again
 
 	mu       sync.Mutex // guards the fields below
 	subject  Subject    // as it was started
@@ -46,7 +47,7 @@ type worker struct {
 }
 
 func newWorker(c *Controller, m Member) *worker {
-	w := &worker{c: c, key: m.Subject.Key(), poke: make(chan struct{}, 1), changed: make(chan struct{})}
+	w := &worker{c: c, key: m.Subject.Key(), poke: wake.New(), changed: make(chan struct{})}
 	w.subject, w.next = m.Subject, m.Subject
 	w.memory = c.state.agent(w.key)
 	if name := m.Subject.Name(); w.memory.Name != name {
@@ -56,13 +57,6 @@ func newWorker(c *Controller, m Member) *worker {
 	w.setDesired(m)
 	w.status = keeper.AgentStatus{Wanted: w.wanted(), Name: m.Subject.Name(), Session: m.Subject.Session(), Provider: m.Subject.Provider(), Actual: keeper.Unknown, Why: "not looked at yet", Since: c.clock()}
 	return w
-}
-
-func (w *worker) touch() {
-	select {
-	case w.poke <- struct{}{}:
-	default: // a token lies there already
-	}
 }
 
 // setDesired takes over what the workspace says; the user's order comes first.

@@ -17,6 +17,7 @@ import (
 	"den/internal/agent/conversation/outbox"
 	"den/internal/agent/conversation/protocol"
 	"den/internal/agent/harness"
+	"den/internal/base/poll"
 	"den/internal/keeper"
 )
 
@@ -192,9 +193,6 @@ func (r *delivery) run() {
 			return
 		}
 		log.Printf("deliver nudges to %s: %v; again in a moment", r.of.Name(), err)
-		select {
-		case <-r.ctx.Done():
-		case <-time.After(time.Second):
-		}
+		_ = poll.Pause(r.ctx, time.Second) // the loop asks the context, too
 	}
 }

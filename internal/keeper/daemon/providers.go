@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/poll"
 	"den/internal/place/provider"
 	"den/internal/place/provider/factory"
 	"den/internal/place/workspace"
@@ -174,10 +175,8 @@ func (ps *providers) prune(ctx context.Context) {
 				log.Printf("prune ended sessions: %v", err)
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if poll.Pause(ctx, pruneEvery) != nil {
 			return
-		case <-time.After(pruneEvery):
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"den/internal/agent"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/keeper"
 	"den/internal/place/workspace"
 )
@@ -37,10 +38,8 @@ func (d *daemon) scale(ctx context.Context) {
 		if pause <= 0 {
 			pause = 30 * time.Second
 		}
-		select {
-		case <-ctx.Done():
+		if poll.Pause(ctx, pause) != nil {
 			return
-		case <-time.After(pause):
 		}
 	}
 }

@@ -15,13 +15,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/keeper"
 	"den/internal/place/lease"
 	"den/internal/place/provider/kubernetes"
 	"den/internal/process/tree"
-	"github.com/fsnotify/fsnotify"
 )
 
 // envPod has the name of the pod that a keeper in a cluster runs in.
@@ -120,9 +122,7 @@ func awaitLock(file string, told context.Context) error {
 		if !said {
 			log.Printf("%v, which does not hold the lease: this one waits for its end", err)
 		}
-		select {
-		case <-time.After(lockPause):
-		case <-told.Done():
+		if poll.Pause(told, lockPause) != nil {
 			return nil
 		}
 	}

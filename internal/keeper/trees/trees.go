@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/wake"
 	"den/internal/keeper"
 	"den/internal/place/workspace"
 	"den/internal/place/worktree"
@@ -38,7 +39,7 @@ type Options struct {
 // Trees are the worktrees of one workspace.
 type Trees struct {
 	o    Options
-	wake chan struct{} // somebody asks; room for one: one look serves all
+	wake wake.Signal // somebody asks; room for one: one look serves all
 
 	mu     sync.Mutex             // guards the fields below
 	seen   map[string]keeper.Tree // by path
@@ -49,7 +50,7 @@ type Trees struct {
 
 // New returns the worktrees of a workspace. Nothing was seen of them yet.
 func New(o Options) *Trees {
-	return &Trees{o: o, wake: make(chan struct{}, 1), seen: map[string]keeper.Tree{}, looked: make(chan struct{})}
+	return &Trees{o: o, wake: wake.New(), seen: map[string]keeper.Tree{}, looked: make(chan struct{})}
 }
 
 // At returns what was last seen of the tree at a path, nil for nothing.
@@ -68,10 +69,7 @@ func (t *Trees) ask(now time.Time) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asked = now
-	select {
-	case t.wake <- struct{}{}:
-	default: // it was told already
-	}
+	t.wake.Set()
 	if now.Before(t.fresh) {
 		return nil
 	}

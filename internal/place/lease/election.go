@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 
 	coordination "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -66,7 +66,7 @@ func (e *Election) Win(ctx context.Context) error {
 			told = err.Error()
 			log.Printf("%v; it is tried again", err)
 		}
-		if wake.Pause(ctx, Retry) != nil {
+		if poll.Pause(ctx, Retry) != nil {
 			return ctx.Err()
 		}
 	}
@@ -81,7 +81,7 @@ func (e *Election) Hold(ctx context.Context) error {
 		if left <= 0 {
 			return fault.Errorf(fault.Unreachable, "the lease could not be renewed for %v: %w", RenewLimit, failed)
 		}
-		if wake.Pause(ctx, min(left, Retry)) != nil {
+		if poll.Pause(ctx, min(left, Retry)) != nil {
 			return nil
 		}
 		limited, cancel := context.WithDeadline(ctx, e.renewed.Add(RenewLimit))

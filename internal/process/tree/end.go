@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/base/wake"
 	"den/internal/process/pty"
 
@@ -262,7 +263,7 @@ func Sweep(ctx context.Context, mark string) (killed int, err error) {
 			}
 			continue
 		}
-		if err := wake.Pause(ctx, time.Millisecond); err != nil {
+		if err := poll.Pause(ctx, time.Millisecond); err != nil {
 			return len(seen), fault.Errorf(fault.KindOf(err), "kill processes %v: %w", left, err)
 		}
 	}

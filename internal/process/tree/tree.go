@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 	"den/internal/process/pty"
 
 	"golang.org/x/sys/unix"
@@ -270,7 +270,7 @@ func AwaitTransitions(ctx context.Context) (some bool) {
 			if !time.Now().Before(end) {
 				return some // it is stuck, or has no arguments: searching again finds no more
 			}
-			if wake.Pause(ctx, 200*time.Microsecond) != nil {
+			if poll.Pause(ctx, 200*time.Microsecond) != nil {
 				return false
 			}
 		}

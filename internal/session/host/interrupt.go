@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 	"den/internal/session/cell"
 	"den/internal/session/wire"
 )
@@ -127,7 +127,7 @@ func (cs *cells) awaitRest(ctx context.Context, d time.Duration) {
 	defer cancel()
 	check := cs.h.newReadyCheck()
 	for !check.seen(cs.h.core.lastActivity()) {
-		if wake.Pause(ctx, check.backoff()) != nil {
+		if poll.Pause(ctx, check.backoff()) != nil {
 			return
 		}
 	}

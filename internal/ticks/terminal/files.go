@@ -16,6 +16,7 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/ticks/datarepo"
@@ -434,7 +435,7 @@ func (s *Set) writeFiles() {
 			continue
 		}
 		// What comes with it is written with it.
-		if sleep(s.running, flushPause/2) != nil {
+		if poll.Pause(s.running, flushPause/2) != nil {
 			return
 		}
 		begun := time.Now()
@@ -445,7 +446,7 @@ func (s *Set) writeFiles() {
 		}
 		s.flushAll()
 		s.saveRegistry()
-		if sleep(s.running, max(flushPause/2, flushShare*time.Since(begun))) != nil {
+		if poll.Pause(s.running, max(flushPause/2, flushShare*time.Since(begun))) != nil {
 			return
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/ticks/datarepo"
 	"den/internal/ticks/history"
 )
@@ -26,8 +27,8 @@ type Set struct {
 	followers sync.WaitGroup
 	writing   sync.Once
 	detach    sync.Once
-	detached  error         // of it
-	dirty     chan struct{} // room for one token: files are stale
+	detached  error       // of it
+	dirty     wake.Signal // room for one token: files are stale
 
 	mu       sync.Mutex // guards the fields below
 	loggedIn bool
@@ -53,7 +54,7 @@ func New(c Config) (*Set, error) {
 		return nil, errors.Join(err, f.close())
 	}
 	s := &Set{
-		config: c, files: f, known: known, left: openLefts(c.State), dirty: make(chan struct{}, 1),
+		config: c, files: f, known: known, left: openLefts(c.State), dirty: wake.New(),
 		ttys: map[int]*tty{}, changed: make(chan struct{}),
 	}
 	s.running, s.stop = context.WithCancel(context.Background())
@@ -195,10 +196,7 @@ func (s *Set) news() <-chan struct{} {
 
 // happened wakes whoever waits, and the writer of files.
 func (s *Set) happened() {
-	select {
-	case s.dirty <- struct{}{}:
-	default: // a token lies there already
-	}
+	s.dirty.Set()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.changed)
@@ -211,18 +209,6 @@ func (s *Set) begin(t *tty) {
 	t.stop, t.done = stop, make(chan struct{})
 	s.followers.Go(func() { t.follow(ctx) })
 	s.writing.Do(func() { s.followers.Go(s.writeFiles) })
-}
-
-// sleep waits for a time, or until ctx is done.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // What terminals are like.

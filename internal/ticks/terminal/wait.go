@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/session/wire"
 )
 
@@ -270,7 +271,7 @@ func (t *tty) awaitRest(ctx context.Context) {
 		if done {
 			return
 		}
-		if err != nil && sleep(ctx, recheck) != nil {
+		if err != nil && poll.Pause(ctx, recheck) != nil {
 			return
 		}
 	}

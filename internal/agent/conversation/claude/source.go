@@ -13,6 +13,7 @@ import (
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/watch"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 )
 
 // Name is what State.Source says.
@@ -121,10 +122,8 @@ func readFile(ctx context.Context, path string) (sessionFile, error) {
 		if err == nil || try == tornTries {
 			return f, err
 		}
-		select {
-		case <-ctx.Done():
-			return f, ctx.Err()
-		case <-time.After(tornPause):
+		if err := poll.Pause(ctx, tornPause); err != nil {
+			return f, err
 		}
 	}
 }

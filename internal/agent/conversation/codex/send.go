@@ -10,6 +10,7 @@ import (
 	"den/internal/agent/conversation"
 	"den/internal/agent/runner/jsonrpc"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 )
 
 // takeLimit is how long the server may take to show a message that it accepted,
@@ -50,10 +51,8 @@ func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation
 			}
 			return taken(m.ID, thread), nil
 		}
-		select {
-		case <-ctx.Done():
-			deadline = time.Time{}
-		case <-time.After(takePause):
+		if poll.Pause(ctx, takePause) != nil {
+			break
 		}
 	}
 	return conversation.Receipt{ID: m.ID, Progress: conversation.Sent, Evidence: "codex' server accepted it", At: time.Now()}, nil
@@ -178,7 +177,7 @@ func (s *Source) noteAdded(id string) {
 	state := s.model.state()
 	s.mu.Unlock()
 	s.Set(state)
-	s.wake()
+	s.unsure.Set()
 }
 
 // resumeTurn begins a turn where the last one has ended with a message of den's

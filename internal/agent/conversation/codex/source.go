@@ -9,6 +9,7 @@ import (
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/watch"
 	"den/internal/agent/runner/jsonrpc"
+	"den/internal/base/wake"
 )
 
 // Name is what State.Source says.
@@ -32,7 +33,7 @@ type Source struct {
 	model  *model
 	joined map[string]bool // threads of this connection
 
-	unsure chan struct{} // something is to be asked about; room for one token
+	unsure wake.Signal // something is to be asked about; room for one token
 }
 
 var (
@@ -45,7 +46,7 @@ var (
 
 // Open begins to follow. The server need not listen yet.
 func Open(o Options) *Source {
-	s := &Source{options: o, model: &model{}, unsure: make(chan struct{}, 1)}
+	s := &Source{options: o, model: &model{}, unsure: wake.New()}
 	s.Stream = watch.NewStream(watch.StreamOptions{Name: Name, Follow: s.follow, Processes: o.Processes})
 	s.Start()
 	return s
@@ -102,17 +103,9 @@ func (s *Source) readAll(c *conn) error {
 			return
 		}
 		s.Set(state)
-		s.wake()
+		s.unsure.Set()
 	})
 	return cmp.Or(wrong, c.why)
-}
-
-// wake has follow ask about what is not known.
-func (s *Source) wake() {
-	select {
-	case s.unsure <- struct{}{}:
-	default: // one is there already
-	}
 }
 
 // begin introduces den and asks which threads there are.

@@ -15,6 +15,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/ident"
 	"den/internal/base/statefile"
+	"den/internal/base/wake"
 )
 
 const (
@@ -31,7 +32,7 @@ type Queue struct {
 	dir    string
 	sender chan struct{} // holds one token; whoever has it sends
 	typist chan struct{} // holds one token; whoever has it types
-	added  chan struct{} // room for one token: a message was added
+	added  wake.Signal   // room for one token: a message was added
 	onEnd  func(Message) // set once, before the first message is sent; or nil
 
 	mu       sync.Mutex // guards the fields below
@@ -46,7 +47,7 @@ type Queue struct {
 // Open reads the queue in dir, which is made for the first message. A file
 // that cannot be read is left where it is, and named by Damaged.
 func Open(dir string) (*Queue, error) {
-	q := &Queue{dir: dir, sender: make(chan struct{}, 1), typist: make(chan struct{}, 1), added: make(chan struct{}, 1)} // one token each
+	q := &Queue{dir: dir, sender: make(chan struct{}, 1), typist: make(chan struct{}, 1), added: wake.New()} // one token each
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("open messages %s: %w", dir, err)
@@ -215,10 +216,7 @@ func (q *Queue) add(m Message) (Message, error) {
 		return Message{ID: m.ID}, err
 	}
 	q.messages = append(q.messages, &m)
-	select {
-	case q.added <- struct{}{}:
-	default: // somebody is told already
-	}
+	q.added.Set()
 	return m, nil
 }
 

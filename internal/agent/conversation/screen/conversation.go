@@ -10,6 +10,7 @@ import (
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/outbox"
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 	"den/internal/place/provider"
 )
 
@@ -88,10 +89,10 @@ type Conversation struct {
 	startCutOff func(context.Context) bool
 	life        func(context.Context) string
 	clock       func() time.Time
-	up          chan struct{} // room for one token: a start is over
-	settling    chan struct{} // likewise, for who follows the state
+	up          wake.Signal   // room for one token: a start is over
+	settling    wake.Signal   // likewise, for who follows the state
 	asking      chan struct{} // holds one token: whoever has it waits for a reply
-	submitted   chan struct{} // room for one token: a plain program has read a message
+	submitted   wake.Signal   // room for one token: a plain program has read a message
 	adopted     atomic.Bool   // no start was cut off by the end of an earlier process
 	mustType    atomic.Bool   // the source could not send the last message
 
@@ -111,7 +112,7 @@ func New(o Options) *Conversation {
 	c := &Conversation{
 		agent: o.Agent, session: o.Session, provider: o.Provider, queue: o.Queue, hints: o.Hints, profile: profileOf(o.Hints.Vendor),
 		timing: o.Timing.withDefaults(), source: o.Source, onState: o.OnState, ended: o.Ended, startCutOff: o.StartCutOff, life: o.Life, clock: o.Clock,
-		up: make(chan struct{}, 1), settling: make(chan struct{}, 1), asking: make(chan struct{}, 1), submitted: make(chan struct{}, 1),
+		up: wake.New(), settling: wake.New(), asking: make(chan struct{}, 1), submitted: wake.New(),
 	}
 	c.terminal, _ = o.Provider.(provider.OnTerminal)
 	c.looker, _ = o.Provider.(provider.Looker)
@@ -151,12 +152,8 @@ func (c *Conversation) LastState() conversation.State {
 
 // Started tells that a start is over: its late dialogs are looked for.
 func (c *Conversation) Started() {
-	for _, told := range []chan struct{}{c.up, c.settling} {
-		select {
-		case told <- struct{}{}:
-		default: // it is told already
-		}
-	}
+	c.up.Set()
+	c.settling.Set()
 }
 
 func (c *Conversation) peek(ctx context.Context, lines int) (string, error) {

@@ -69,14 +69,6 @@ func (c *Conversation) behindPrompt(row string) (left string, ok bool) {
 	return row[len(longest):], longest != ""
 }
 
-// tellSubmitted tells that a plain program has read a message whole.
-func (c *Conversation) tellSubmitted() {
-	select {
-	case c.submitted <- struct{}{}:
-	default: // it is told already
-	}
-}
-
 // followPrompt learns the prompt anew after each message, until the context
 // ends.
 func (c *Conversation) followPrompt(ctx context.Context) {

@@ -235,12 +235,7 @@ func (w *ReadyWatch) again() {
 				return
 			}
 			// Not known: the screen decides, until the provider can say.
-			select {
-			case <-w.ctx.Done():
-				return
-			case <-time.After(askAgain):
-			}
-			if w.over(round) {
+			if poll.Pause(w.ctx, askAgain) != nil || w.over(round) {
 				return
 			}
 		}

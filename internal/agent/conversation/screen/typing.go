@@ -192,7 +192,7 @@ func (c *Conversation) awaitRead(ctx context.Context, text, before string) outco
 	switch {
 	case err == nil:
 		if !followed {
-			c.tellSubmitted()
+			c.submitted.Set()
 		}
 		return taken(byKernel)
 	case limited.Err() != nil: // the caller has no part in it: see hand

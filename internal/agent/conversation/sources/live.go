@@ -7,6 +7,7 @@ import (
 
 	"den/internal/agent/conversation"
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 )
 
 // Live is the source of one agent over all its starts. It is opened when it is
@@ -14,7 +15,7 @@ import (
 type Live struct {
 	agent   Agent
 	name    string
-	changes chan struct{}  // room for one token: more are merged
+	changes wake.Signal    // room for one token: more are merged
 	passing sync.WaitGroup // passes changes on
 
 	mu     sync.Mutex          // guards the fields below
@@ -42,7 +43,7 @@ func NewLive(a Agent) *Live {
 	if _, ok := vendors[a.Vendor]; !ok || name == "" {
 		return nil
 	}
-	return &Live{agent: a, name: name, changes: make(chan struct{}, 1)}
+	return &Live{agent: a, name: name, changes: wake.New()}
 }
 
 // Serves reports whether the source is one of the agent as it is given.
@@ -119,10 +120,7 @@ func (l *Live) open() (conversation.Source, string) {
 	l.source = source
 	l.passing.Go(func() {
 		for range source.Changes() {
-			select {
-			case l.changes <- struct{}{}:
-			default: // one is there already
-			}
+			l.changes.Set()
 		}
 	})
 	return source, ""

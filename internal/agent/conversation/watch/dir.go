@@ -13,12 +13,13 @@ import (
 
 	"den/internal/agent/conversation"
 	"den/internal/base/fault"
+	"den/internal/base/wake"
 )
 
 // A Dir tells of changes in directories, which may not exist yet.
 type Dir struct {
 	notify  *fsnotify.Watcher
-	events  chan struct{} // room for one token: more are merged
+	events  wake.Signal // room for one token: more are merged
 	running sync.WaitGroup
 
 	mu     sync.Mutex // guards the field below
@@ -32,7 +33,7 @@ func OpenDir(dirs ...string) (*Dir, error) {
 	if err != nil {
 		return nil, fault.Hintf(fault.Errorf(fault.Storage, "watch directories: %w", err), "the limit is in /proc/sys/fs/inotify/max_user_instances")
 	}
-	d := &Dir{notify: notify, events: make(chan struct{}, 1), wanted: map[string]bool{}}
+	d := &Dir{notify: notify, events: wake.New(), wanted: map[string]bool{}}
 	for _, dir := range dirs {
 		if err := d.Add(dir); err != nil {
 			return nil, errors.Join(err, notify.Close())
@@ -99,7 +100,7 @@ func (d *Dir) run() {
 			}
 		}
 		d.approach()
-		tell(d.events)
+		d.events.Set()
 	}
 }
 

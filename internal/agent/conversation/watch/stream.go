@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"den/internal/agent/conversation"
+	"den/internal/base/poll"
+	"den/internal/base/wake"
 )
 
 // The pauses before a server is tried again.
@@ -28,7 +30,7 @@ type StreamOptions struct {
 // A Stream is a state that a server pushes. Close ends it.
 type Stream struct {
 	options StreamOptions
-	changes chan struct{} // room for one token: more are merged
+	changes wake.Signal // room for one token: more are merged
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
@@ -41,7 +43,7 @@ type Stream struct {
 
 // NewStream makes a stream that does not run yet.
 func NewStream(o StreamOptions) *Stream {
-	return &Stream{options: o, changes: make(chan struct{}, 1), came: make(chan struct{}), problem: "its server has not answered yet"}
+	return &Stream{options: o, changes: wake.New(), came: make(chan struct{}), problem: "its server has not answered yet"}
 }
 
 // Start begins to follow. The server need not listen yet.
@@ -132,7 +134,7 @@ func (s *Stream) Set(state conversation.State) {
 	s.connected = true
 	s.mu.Unlock()
 	if !same {
-		s.tell()
+		s.changes.Set()
 	}
 }
 
@@ -162,10 +164,7 @@ func (s *Stream) run(ctx context.Context) {
 		if s.lost(err) {
 			pause = firstPause
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		_ = poll.Pause(ctx, pause) // the loop asks the context, too
 		pause = min(2*pause, lastPause)
 	}
 }
@@ -183,15 +182,6 @@ func (s *Stream) lost(err error) bool {
 		s.problem += ": " + err.Error()
 	}
 	s.mu.Unlock()
-	s.tell() // also where nothing was connected: the processes may have gone
+	s.changes.Set() // also where nothing was connected: the processes may have gone
 	return was
-}
-
-func (s *Stream) tell() { tell(s.changes) }
-
-func tell(changes chan struct{}) {
-	select {
-	case changes <- struct{}{}:
-	default: // one is there already
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/agent/conversation"
+	"den/internal/base/wake"
 )
 
 // Options says what is read and when.
@@ -27,8 +28,8 @@ type Options struct {
 // A Watch reads a state and tells of its changes. Close ends it.
 type Watch struct {
 	read    func(ctx context.Context) (conversation.State, error)
-	dir     *Dir          // or nil
-	changes chan struct{} // room for one token: more are merged
+	dir     *Dir        // or nil
+	changes wake.Signal // room for one token: more are merged
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
@@ -36,7 +37,7 @@ type Watch struct {
 // Start begins to read. The caller closes the Watch.
 func Start(o Options) *Watch {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &Watch{read: o.Read, dir: o.Dir, changes: make(chan struct{}, 1), cancel: cancel}
+	w := &Watch{read: o.Read, dir: o.Dir, changes: wake.New(), cancel: cancel}
 	w.running.Go(func() { w.run(ctx, o.Every) })
 	return w
 }
@@ -70,7 +71,7 @@ func (w *Watch) run(ctx context.Context, every time.Duration) {
 		// An error is no state: whoever asks for one next gets it.
 		if now, err := w.read(ctx); err == nil && !reflect.DeepEqual(now, last) {
 			last = now
-			w.tell()
+			w.changes.Set()
 		}
 		select {
 		case <-ctx.Done():
@@ -80,8 +81,6 @@ func (w *Watch) run(ctx context.Context, every time.Duration) {
 		}
 	}
 }
-
-func (w *Watch) tell() { tell(w.changes) }
 
 // Gone is the state of an agent that has no process any more.
 func Gone(source string) conversation.State {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/base/rpc"
 )
 
@@ -64,10 +65,7 @@ func (s *Server) Serve(ctx context.Context, l *net.UnixListener) {
 				cancel()
 				return
 			}
-			select { // out of descriptors, most likely
-			case <-ctx.Done():
-			case <-time.After(50 * time.Millisecond):
-			}
+			_ = poll.Pause(ctx, 50*time.Millisecond) // out of descriptors, most likely
 			continue
 		}
 		clients.Go(func() { s.serve(ctx, conn) })

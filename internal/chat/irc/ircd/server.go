@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/chat/irc"
 	"den/internal/chat/irc/ircd/history"
 )
@@ -153,10 +154,8 @@ func (s *Server) accept(ctx context.Context, l Listener) error {
 			return fault.Errorf(fault.Internal, "accept IRC clients: %w", err)
 		default: // too many open files, or a client that left at once
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-			select {
-			case <-ctx.Done():
+			if poll.Pause(ctx, pause) != nil {
 				return nil
-			case <-time.After(pause):
 			}
 			continue
 		}

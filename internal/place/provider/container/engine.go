@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -221,7 +221,7 @@ func RetryWhileRemoving(ctx context.Context, ask func() error) error {
 	for tries := 1; ; tries++ {
 		err := ask()
 		over := tries >= listTries && time.Now().After(end)
-		if err == nil || !removing(err) || over || wake.Pause(ctx, listPause) != nil {
+		if err == nil || !removing(err) || over || poll.Pause(ctx, listPause) != nil {
 			return err
 		}
 	}

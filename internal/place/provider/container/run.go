@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 	"den/internal/place/provider"
 	"den/internal/session/home"
 
@@ -117,7 +117,7 @@ func (p *Provider) remove(ctx context.Context, container string) error {
 		if client.IsErrConnectionFailed(err) || time.Since(begun) > removeLimit {
 			return engineError("remove container "+container, err)
 		}
-		if err := wake.Pause(ctx, removePause); err != nil {
+		if err := poll.Pause(ctx, removePause); err != nil {
 			return engineError("remove container "+container, err)
 		}
 	}

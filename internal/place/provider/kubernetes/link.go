@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 	"den/internal/place/podhost"
 
 	"github.com/hashicorp/yamux"
@@ -272,7 +272,7 @@ func (p *Provider) Relay(ctx context.Context, name string, serve func(net.Conn),
 			told = text
 			trouble(fmt.Errorf("the agent does not reach its harness from its pod: %w", err))
 		}
-		if wake.Pause(ctx, pause) != nil {
+		if poll.Pause(ctx, pause) != nil {
 			return
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 	"den/internal/place/podhost"
 	"den/internal/place/provider"
 	"den/internal/place/provider/native"
@@ -343,7 +343,7 @@ func (p *Provider) awaitDen(ctx context.Context, pod *corev1.Pod) error {
 		if now := p.pods.get(pod.Name); now != nil && now.UID == pod.UID && stateOf(now).over() {
 			return p.explain(ctx, now, fault.Errorf(fault.Internal, "pod %s ended before its session began: %w", pod.Name, err))
 		}
-		if wake.Pause(ctx, denPause) != nil {
+		if poll.Pause(ctx, denPause) != nil {
 			return fault.Errorf(fault.Timeout, "den in pod %s does not answer: %w", pod.Name, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
+	"den/internal/base/poll"
 	"den/internal/place/provider"
 	"den/internal/place/provider/subprocess/shim"
 )
@@ -197,35 +198,19 @@ func readLock(path string) (lockState, error) {
 	return lockState{held, starts, name}, err
 }
 
-// Pauses between looks at something that is about to happen.
-const (
-	firstPause = time.Millisecond
-	maxPause   = 20 * time.Millisecond
-)
-
-// until looks again and again until it holds, or the context ends.
-func until(ctx context.Context, holds func() (bool, error)) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		if ok, err := holds(); ok || err != nil {
-			return err
-		}
-		timer.Reset(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the session's end: %w", ctx.Err())
-		}
-	}
-}
+// longestPause is that between two looks at something that is about to happen.
+const longestPause = 20 * time.Millisecond
 
 // untilFree waits until nobody holds the lock.
 func untilFree(ctx context.Context, path string) error {
-	return until(ctx, func() (bool, error) {
+	err := poll.Every(ctx, longestPause, func() (bool, error) {
 		l, err := readLock(path)
 		return !l.held, err
 	})
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("wait for the session's end: %w", ctx.Err())
+	}
+	return err
 }
 
 // Observe reads the files of all sessions of this owner. No shim is asked.

@@ -14,6 +14,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
+	"den/internal/base/poll"
 	"den/internal/place/provider"
 	"den/internal/place/provider/children"
 	"den/internal/place/provider/inherit"
@@ -84,7 +85,7 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 // ended while its shim still ends the rest of the tree is waited for.
 func (p *Provider) claim(ctx context.Context, name string) (*os.File, error) {
 	var lock *os.File
-	err := until(ctx, func() (bool, error) {
+	err := poll.Every(ctx, longestPause, func() (bool, error) {
 		f, err := filelock.Try(p.root.lock(name))
 		if err == nil {
 			lock = f

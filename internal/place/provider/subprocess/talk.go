@@ -10,6 +10,7 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/base/rpc"
 	"den/internal/place/provider"
 	"den/internal/place/provider/subprocess/shim"
@@ -212,7 +213,7 @@ func (p *Provider) broken(ctx context.Context, s *state, err error) error {
 	}
 	wait, cancel := context.WithTimeout(ctx, dying)
 	defer cancel()
-	gone := until(wait, func() (bool, error) {
+	gone := poll.Every(wait, longestPause, func() (bool, error) {
 		now, err := p.inspect(s.record.Name)
 		return err == nil && (!now.running() || now.record.ID != s.record.ID), err
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/place/provider"
 	"den/internal/place/provider/inotify"
 )
@@ -139,7 +140,7 @@ const releaseLimit = time.Second
 func (w *watch) awaitRelease(ctx context.Context, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseLimit)
 	defer cancel()
-	err := until(ctx, func() (bool, error) {
+	err := poll.Every(ctx, longestPause, func() (bool, error) {
 		held, news, err := w.refresh(file)
 		return !held || news, err
 	})

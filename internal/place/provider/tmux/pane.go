@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 )
 
 // pane is what the server says of one session's command.
@@ -102,7 +102,7 @@ func (p *Provider) panes(ctx context.Context, filter string) ([]pane, error) {
 		if err != nil || try > collectTries || !pokeServer(all, try == collectTries) {
 			return all, err
 		}
-		if err := wake.Pause(ctx, collectPause); err != nil {
+		if err := poll.Pause(ctx, collectPause); err != nil {
 			return nil, err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 )
 
 // errNoServer means that no tmux server listens on the socket: there are no
@@ -104,7 +104,7 @@ func (p *Provider) reach(ctx context.Context, up bool, notify func(string)) (*cl
 		if time.Since(begun) > p.patience || ctx.Err() != nil {
 			return nil, unasked(err)
 		}
-		if wake.Pause(ctx, againPause) != nil {
+		if poll.Pause(ctx, againPause) != nil {
 			return nil, unasked(ctx.Err())
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 	"den/internal/place/provider"
 	"den/internal/place/provider/inherit"
 )
@@ -144,7 +144,7 @@ func (p *Provider) awaitCommand(ctx context.Context, name string, made *pane) er
 		if made.ended() || startedWith(made.pid, markKey+"="+p.markOf(name, made.start)) {
 			return nil
 		}
-		if err := wake.Pause(ctx, 200*time.Microsecond); err != nil {
+		if err := poll.Pause(ctx, 200*time.Microsecond); err != nil {
 			return fmt.Errorf("start session '%s': %w", name, err)
 		}
 		if processRuns(made.pid) {

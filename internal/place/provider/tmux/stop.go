@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 	"den/internal/place/provider"
 	"den/internal/process/tree"
 )
@@ -72,7 +72,7 @@ func (p *Provider) awaitDeath(ctx context.Context, name string, one *pane) (*pan
 		}
 		one = now
 		if !one.ended() {
-			if err := wake.Pause(ctx, pollPause); err != nil {
+			if err := poll.Pause(ctx, pollPause); err != nil {
 				return nil, err
 			}
 		}
@@ -135,7 +135,7 @@ func sweep(ctx context.Context, processes func() ([]process, error), limit, roun
 		}
 		until := time.Now().Add(round)
 		for anyLives(all) && time.Now().Before(until) {
-			if err := wake.Pause(ctx, pollPause); err != nil {
+			if err := poll.Pause(ctx, pollPause); err != nil {
 				return false, err
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/base/wake"
+	"den/internal/base/poll"
 	"den/internal/place/provider"
 	"den/internal/place/provider/tmux/idle"
 	"den/internal/process/pty"
@@ -250,11 +250,11 @@ func (p *Provider) unwritten(ctx context.Context, name string, err error) error 
 func awaitInputRead(ctx context.Context, one *pane, last string) error {
 	limit := time.Now().Add(readLimit)
 	if last == "\x1b" {
-		return wake.Pause(ctx, escapeGap)
+		return poll.Pause(ctx, escapeGap)
 	}
 	tty, err := os.OpenFile(one.tty, os.O_RDONLY|openNoControl, 0)
 	if err != nil {
-		return wake.Pause(ctx, readPause) // the queue cannot be read: give the program a moment
+		return poll.Pause(ctx, readPause) // the queue cannot be read: give the program a moment
 	}
 	defer tty.Close() // Best effort: nothing was written.
 	for empty := 0; empty < emptyChecks && time.Now().Before(limit); {
@@ -263,7 +263,7 @@ func awaitInputRead(ctx context.Context, one *pane, last string) error {
 		} else {
 			empty = 0
 		}
-		if err := wake.Pause(ctx, readPause); err != nil {
+		if err := poll.Pause(ctx, readPause); err != nil {
 			return err
 		}
 	}
@@ -411,7 +411,7 @@ func (p *Provider) AwaitReady(ctx context.Context, name string) error {
 		if ready {
 			return nil
 		}
-		if err := wake.Pause(ctx, wait); err != nil {
+		if err := poll.Pause(ctx, wait); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@ package holder
 import (
 	"io"
 	"sync"
+
+	"den/internal/base/wake"
 )
 
 // maxInput bounds the input that waits for a command that does not read. It is
@@ -13,7 +15,7 @@ const maxInput = 64 << 20
 // a signal or the end, must arrive while the command does not read.
 type input struct {
 	pipe io.WriteCloser
-	wake chan struct{} // room for one token: there is something to write
+	wake wake.Signal // room for one token: there is something to write
 
 	mu    sync.Mutex // guards the fields below
 	parts [][]byte
@@ -22,7 +24,7 @@ type input struct {
 }
 
 func newInput(pipe io.WriteCloser) *input {
-	return &input{pipe: pipe, wake: make(chan struct{}, 1)}
+	return &input{pipe: pipe, wake: wake.New()}
 }
 
 // put queues a part. It is false where too much waits already.
@@ -34,7 +36,7 @@ func (q *input) put(part []byte) bool {
 	}
 	q.parts = append(q.parts, part)
 	q.size += len(part)
-	q.rouse()
+	q.wake.Set()
 	return true
 }
 
@@ -43,14 +45,7 @@ func (q *input) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ended = true
-	q.rouse()
-}
-
-func (q *input) rouse() {
-	select {
-	case q.wake <- struct{}{}:
-	default: // it is told already
-	}
+	q.wake.Set()
 }
 
 // next takes the first part. With none it tells whether one may come.
