@@ -18,7 +18,6 @@ import (
 type openTurn struct {
 	prompt    Prompt
 	begun     time.Time
-	attempt   int
 	cancelled atomic.Bool             // by a person
 	silent    atomic.Bool             // cancelled because nothing came
 	pausing   atomic.Pointer[Failure] // cancelled because the agent would wait for long; or nil
@@ -139,7 +138,7 @@ func (r *Runner) runTurn(ctx context.Context, p Prompt, text string, attempt int
 	begun := r.config.Clock()
 	turnCtx, abort := context.WithCancel(context.Background())
 	defer abort()
-	t := &openTurn{prompt: p, begun: begun, attempt: attempt, abort: abort, ended: make(chan struct{}), pause: make(chan *Failure, 1)}
+	t := &openTurn{prompt: p, begun: begun, abort: abort, ended: make(chan struct{}), pause: make(chan *Failure, 1)}
 	r.mu.Lock()
 	session := r.session
 	r.turn = t

@@ -39,7 +39,6 @@ type ClientConfig struct {
 
 // A Login is how a client authenticates by SASL.
 type Login struct {
-	External bool // by the TLS certificate, else by account and password
 	Account  string
 	Password string
 }
@@ -121,11 +120,8 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Address == "" || cfg.Nick == "" || strings.ContainsAny(cfg.Nick, " \x00\r\n:") {
 		return nil, fault.Errorf(fault.Usage, "configure IRC client: an address and a valid nick are needed, not %q and %q", cfg.Address, cfg.Nick)
 	}
-	if l := cfg.Login; l != nil && !l.External && (l.Account == "" || l.Password == "") {
+	if l := cfg.Login; l != nil && (l.Account == "" || l.Password == "") {
 		return nil, fault.Errorf(fault.Usage, "configure IRC client: a login needs an account and a password")
-	}
-	if cfg.Login != nil && cfg.Login.External && cfg.TLS == nil {
-		return nil, fault.Errorf(fault.Usage, "configure IRC client: a login by certificate needs TLS")
 	}
 	orDefault(&cfg.User, cfg.Nick)
 	orDefault(&cfg.RealName, cfg.Nick)

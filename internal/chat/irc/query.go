@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"den/internal/base/fault"
 )
@@ -106,31 +105,17 @@ func oneLine(text string) string {
 	return ""
 }
 
-// A Topic is the topic of a channel.
-type Topic struct {
-	Text string // or empty: none is set
-	By   string // or empty: the server does not tell
-	At   time.Time
-}
-
-// Topic returns a channel's topic.
-func (c *Client) Topic(ctx context.Context, channel string) (Topic, error) {
-	var topic Topic
-	err := c.queryFenced(ctx, "TOPIC", []string{channel}, []string{channel}, true, func(cn *connection, m Message) (used, last bool) {
+// Topic returns a channel's topic, "" where none is set.
+func (c *Client) Topic(ctx context.Context, channel string) (topic string, err error) {
+	err = c.queryFenced(ctx, "TOPIC", []string{channel}, []string{channel}, true, func(cn *connection, m Message) (used, last bool) {
 		if !cn.same(m.Param(1), channel) {
 			return false, false
 		}
 		switch m.Command {
-		case RPL_NOTOPIC:
-			return true, true
 		case RPL_TOPIC:
-			topic.Text = m.Last()
+			topic = m.Last()
 			return true, false // who set it may follow
-		case RPL_TOPICWHOTIME:
-			topic.By = m.Param(2)
-			if seconds, err := strconv.ParseInt(m.Param(3), 10, 64); err == nil {
-				topic.At = time.Unix(seconds, 0)
-			}
+		case RPL_NOTOPIC, RPL_TOPICWHOTIME:
 			return true, true
 		}
 		return false, false
@@ -179,7 +164,6 @@ type User struct {
 	RealName string
 	Account  string // or empty: not logged in, or the server does not tell
 	Away     bool
-	Flags    string // as the server writes them
 }
 
 // whoToken marks our extended questions.
@@ -212,7 +196,7 @@ func newUser(channel string, source Source, flags, realName, account string) Use
 	if account == "0" {
 		account = ""
 	}
-	return User{Source: source, Channel: channel, RealName: realName, Account: account, Flags: flags, Away: strings.HasPrefix(flags, "G")}
+	return User{Source: source, Channel: channel, RealName: realName, Account: account, Away: strings.HasPrefix(flags, "G")}
 }
 
 // A Listed channel is a row of LIST.
@@ -243,12 +227,9 @@ func (c *Client) List(ctx context.Context) ([]Listed, error) {
 type Whois struct {
 	Source
 	RealName string
-	Server   string
 	Channels []string // with the user's prefixes
-	Away     string   // or empty: here
 	Account  string   // or empty: not logged in, or the server does not tell
 	Bot      bool
-	Idle     time.Duration
 }
 
 // Whois asks for a user. Nobody of that nick is an error of kind not_found.
@@ -261,19 +242,13 @@ func (c *Client) Whois(ctx context.Context, nick string) (Whois, error) {
 		switch m.Command {
 		case RPL_WHOISUSER:
 			who.Source, who.RealName = Source{m.Param(1), m.Param(2), m.Param(3)}, m.Last()
-		case RPL_WHOISSERVER:
-			who.Server = m.Param(2)
+		case RPL_WHOISSERVER, RPL_AWAY, RPL_WHOISIDLE: // nobody asks
 		case RPL_WHOISCHANNELS:
 			who.Channels = append(who.Channels, strings.Fields(m.Last())...)
-		case RPL_AWAY:
-			who.Away = m.Last()
 		case RPL_WHOISACCOUNT:
 			who.Account = m.Param(2)
 		case RPL_WHOISBOT:
 			who.Bot = true
-		case RPL_WHOISIDLE:
-			seconds, _ := strconv.Atoi(m.Param(2)) // Best effort: no number is not idle.
-			who.Idle = time.Duration(seconds) * time.Second
 		case RPL_ENDOFWHOIS:
 			return true, true
 		default:

@@ -148,16 +148,6 @@ func (b *Bucket) Wait(now time.Time) time.Duration {
 	return time.Duration((1 - b.tokens) / b.rate * float64(time.Second))
 }
 
-// TryTake takes one if it may be used at once.
-func (b *Bucket) TryTake(now time.Time) bool {
-	b.refill(now)
-	if b.tokens < 1 {
-		return false
-	}
-	b.tokens--
-	return true
-}
-
 func (b *Bucket) refill(now time.Time) {
 	if !b.at.IsZero() {
 		b.tokens = min(b.burst, b.tokens+now.Sub(b.at).Seconds()*b.rate)

@@ -203,8 +203,6 @@ func (cn *connection) negotiatedLocked() {
 		cn.sendLocked(Message{Command: "CAP", Params: []string{"END"}})
 	case !cn.caps["sasl"]:
 		cn.failLocked(noLogin())
-	case login.External:
-		cn.sendLocked(Message{Command: "AUTHENTICATE", Params: []string{"EXTERNAL"}})
 	default:
 		cn.sendLocked(Message{Command: "AUTHENTICATE", Params: []string{"PLAIN"}})
 	}
@@ -218,10 +216,7 @@ func (cn *connection) loginLocked(challenge string) {
 	if login == nil || challenge != "+" {
 		return
 	}
-	response := ""
-	if !login.External {
-		response = base64.StdEncoding.EncodeToString([]byte("\x00" + login.Account + "\x00" + login.Password))
-	}
+	response := base64.StdEncoding.EncodeToString([]byte("\x00" + login.Account + "\x00" + login.Password))
 	for {
 		n := min(len(response), saslChunk)
 		part := response[:n]

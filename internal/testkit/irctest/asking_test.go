@@ -32,11 +32,11 @@ func (s *suite) queries() {
 	a, b := s.client("alice", ch), s.client("bob", ch)
 	ctx := s.within()
 	s.must(a.Join(ctx, ch, "")) // on it already
-	if topic, err := b.Topic(ctx, ch); err != nil || topic.Text != "" {
+	if topic, err := b.Topic(ctx, ch); err != nil || topic != "" {
 		s.Errorf("%+v, %v", topic, err)
 	}
 	s.must(a.SetTopic(ctx, ch, "the topic: of this channel"))
-	if topic, err := b.Topic(ctx, ch); err != nil || topic.Text != "the topic: of this channel" {
+	if topic, err := b.Topic(ctx, ch); err != nil || topic != "the topic: of this channel" {
 		s.Errorf("%+v, %v", topic, err)
 	}
 	if e := s.next(b, irc.EventTopic); e.Text != "the topic: of this channel" || e.Channel != ch {

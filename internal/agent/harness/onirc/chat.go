@@ -212,8 +212,7 @@ func (c *chat) SetTopic(ctx context.Context, channel, topic string) error {
 }
 
 func (c *chat) Topic(ctx context.Context, channel string) (string, error) {
-	t, err := c.client.Topic(ctx, channel)
-	return t.Text, err
+	return c.client.Topic(ctx, channel)
 }
 
 func (c *chat) Invite(ctx context.Context, nick, channel string) error {

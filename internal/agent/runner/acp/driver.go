@@ -26,9 +26,7 @@ const (
 
 // Driver speaks ACP with any agent.
 type Driver struct {
-	Vendor  string   // for Name; "" means "acp"
-	Command []string // where Options has none
-	Version string   // den's, for the agent's logs
+	Version string // den's, for the agent's logs
 
 	// Files offers the agent to read and write text files. Only for an agent
 	// whose directory is one of this machine.
@@ -41,21 +39,12 @@ type Driver struct {
 	SumsUsage bool
 }
 
-// Name is the vendor's.
-func (d Driver) Name() string {
-	if d.Vendor == "" {
-		return "acp"
-	}
-	return d.Vendor
-}
+// Name is "acp".
+func (Driver) Name() string { return "acp" }
 
 // Open starts the agent and opens a session.
 func (d Driver) Open(ctx context.Context, o runner.Options) (runner.Session, error) {
-	argv := o.Command
-	if len(argv) == 0 {
-		argv = d.Command
-	}
-	if len(argv) == 0 {
+	if len(o.Command) == 0 {
 		return nil, fault.Hintf(fault.Errorf(fault.Usage, "start an ACP agent: no command is given"), "set the agent's command, for example 'opencode acp'")
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.Extra)) {
@@ -67,7 +56,7 @@ func (d Driver) Open(ctx context.Context, o runner.Options) (runner.Session, err
 	if err != nil {
 		return nil, err
 	}
-	conn, err := stdio.Open(ctx, o, runner.Command{Argv: argv, Dir: o.Dir, Env: o.Env})
+	conn, err := stdio.Open(ctx, o, runner.Command{Argv: o.Command, Dir: o.Dir, Env: o.Env})
 	if err != nil {
 		files.close()
 		return nil, err
