@@ -106,7 +106,7 @@ func (h *Harness) chatJoin(ctx context.Context, r ipc.Request) (any, []string, e
 	if err := h.chat.Join(ctx, r.Channel); err != nil {
 		return nil, nil, err
 	}
-	return struct{}{}, nil, h.places.change(func(p *placesFile) { p.join(r.Channel) })
+	return struct{}{}, nil, h.channels.change(func(p *channelsFile) { p.join(r.Channel) })
 }
 
 func (h *Harness) chatPart(ctx context.Context, r ipc.Request) (any, []string, error) {
@@ -116,7 +116,7 @@ func (h *Harness) chatPart(ctx context.Context, r ipc.Request) (any, []string, e
 	if err := h.chat.Part(ctx, r.Channel); err != nil {
 		return nil, nil, err
 	}
-	return struct{}{}, nil, h.places.change(func(p *placesFile) { p.leave(r.Channel) })
+	return struct{}{}, nil, h.channels.change(func(p *channelsFile) { p.leave(r.Channel) })
 }
 
 func notAChannel(name string) error {

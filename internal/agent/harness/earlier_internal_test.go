@@ -25,7 +25,7 @@ func TestEarlierHarness(t *testing.T) {
 	if lines, _, err := b.read("#general", "another", 0); len(lines) != 2 || err != nil {
 		t.Errorf("%v, %v", lines, err)
 	}
-	p, err := openPlaces(filepath.Join(dir, "coder", "places.json"))
+	p, err := openChannels(filepath.Join(dir, "coder", "places.json"))
 	if err != nil || fmt.Sprint(p.withJoined(nil)) != "[#more]" {
 		t.Errorf("%v, %v", p, err)
 	}

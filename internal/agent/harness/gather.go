@@ -127,13 +127,13 @@ func (h *Harness) inviteTo(ctx context.Context, channel string, tags []string) e
 	}
 	for _, p := range everybody {
 		isMember := slices.ContainsFunc(members, func(m ipc.Person) bool { return h.chat.Same(m.Nick, p.Nick) })
-		if !p.Agent || isMember || len(common(p.Tags, tags)) == 0 || !h.places.mayInvite(channel, p.Nick) {
+		if !p.Agent || isMember || len(common(p.Tags, tags)) == 0 || !h.channels.mayInvite(channel, p.Nick) {
 			continue
 		}
 		if err := h.chat.Invite(ctx, p.Nick, channel); err != nil && fault.KindOf(err) != fault.Denied {
 			return err
 		}
-		if err := h.places.change(func(f *placesFile) { f.invite(channel, p.Nick) }); err != nil {
+		if err := h.channels.change(func(f *channelsFile) { f.invite(channel, p.Nick) }); err != nil {
 			return err
 		}
 	}
@@ -165,7 +165,7 @@ func common(a, b []string) []string {
 
 // considerInvitation tells the agent of an invitation, once for each channel.
 func (h *Harness) considerInvitation(ctx context.Context, i Invitation) {
-	if !h.chat.IsChannel(i.Channel) || h.isIn(i.Channel) || h.places.wasOffered(i.Channel) {
+	if !h.chat.IsChannel(i.Channel) || h.isIn(i.Channel) || h.channels.wasOffered(i.Channel) {
 		return
 	}
 	if allowed, _ := h.peers.allow("invitation "+i.Nick, true, h.clock()); !allowed {
@@ -182,7 +182,7 @@ func (h *Harness) considerInvitation(ctx context.Context, i Invitation) {
 		h.logf("tell the agent of an invitation: %v", err)
 		return
 	}
-	if err := h.places.change(func(f *placesFile) { f.offer(i.Channel) }); err != nil {
+	if err := h.channels.change(func(f *channelsFile) { f.offer(i.Channel) }); err != nil {
 		h.logf("%v", err)
 	}
 }

@@ -57,20 +57,20 @@ type Harness struct {
 	screen   *Screen
 	clock    func() time.Time
 
-	runner  *runner.Runner
-	broker  *permission.Broker
-	over    oversight
-	buffer  *buffer
-	awake   *wakeUp
-	chat    Chat // nil without channels
-	peers   peers
-	places  *places
-	rooms   gathering
-	owner   ownerQuestions
-	work    *workload // nil where nobody is told of its end
-	turnLog *turns.Log
-	server  *ipc.Server
-	active  *tree.Activity
+	runner   *runner.Runner
+	broker   *permission.Broker
+	over     oversight
+	buffer   *buffer
+	awake    *wakeUp
+	chat     Chat // nil without channels
+	peers    peers
+	channels *channels
+	rooms    gathering
+	owner    ownerQuestions
+	work     *workload // nil where nobody is told of its end
+	turnLog  *turns.Log
+	server   *ipc.Server
+	active   *tree.Activity
 
 	end        context.CancelFunc
 	background sync.WaitGroup // messages that nobody waits for
@@ -121,7 +121,7 @@ func (h *Harness) run(ctx context.Context) (err error) {
 	if h.awake, err = openWakeUp(h.stateDir); err != nil {
 		return err
 	}
-	if h.places, err = openPlaces(filepath.Join(h.stateDir, "places.json")); err != nil {
+	if h.channels, err = openChannels(filepath.Join(h.stateDir, "places.json")); err != nil {
 		return err
 	}
 	if h.turnLog, err = turns.Open(h.stateDir); err != nil {
@@ -197,7 +197,7 @@ func (h *Harness) join(ctx context.Context) error {
 		return err
 	}
 	c := h.config
-	c.Channels = h.places.withJoined(c.Channels)
+	c.Channels = h.channels.withJoined(c.Channels)
 	chat, err := h.options.Connect(ctx, c, h.since(first), (*hearer)(h), h.logf, h.options.Getenv)
 	if err != nil {
 		return fmt.Errorf("join the channels: %w", err)

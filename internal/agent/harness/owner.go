@@ -154,13 +154,13 @@ func (h *Harness) ownerNicks(ctx context.Context) []string {
 	return nicks
 }
 
-// ownersAmong returns the nicks with the owner's account in some places.
-func (h *Harness) ownersAmong(ctx context.Context, places []string, who func(context.Context, string) ([]ipc.Person, error)) []string {
+// ownersAmong returns the nicks with the owner's account in some channels.
+func (h *Harness) ownersAmong(ctx context.Context, targets []string, who func(context.Context, string) ([]ipc.Person, error)) []string {
 	var nicks []string
-	for _, place := range places {
-		people, err := who(ctx, place)
+	for _, target := range targets {
+		people, err := who(ctx, target)
 		if err != nil {
-			h.logf("look for %s in %s: %v", h.config.Owner, place, err)
+			h.logf("look for %s in %s: %v", h.config.Owner, target, err)
 		}
 		for _, p := range people {
 			if p.Account != "" && h.chat.Same(p.Account, h.config.Owner) && !slices.Contains(nicks, p.Nick) {

@@ -27,13 +27,13 @@ func (p *Policy) decisiveFiles() (decisive.Set, error) {
 	return decisive.NewSet(own, func(file string) string {
 		dir, name := path.Split(file)
 		if _, known := dirs[dir]; !known {
-			dirs[dir] = p.places.follow(dir)
+			dirs[dir] = p.dirs.follow(dir)
 		}
 		file = path.Join(dirs[dir], name)
-		if _, err := p.places.readlink(file); err != nil {
+		if _, err := p.dirs.readlink(file); err != nil {
 			return file // no link, or nothing there
 		}
-		return p.places.follow(file)
+		return p.dirs.follow(file)
 	}), nil
 }
 
@@ -45,10 +45,10 @@ func (p *Policy) decisive(u use, files []target, known func() (decisive.Set, err
 	if why := p.opaque(u); why != "" {
 		return why
 	}
-	if !p.places.mayChange(u) {
+	if !p.dirs.mayChange(u) {
 		files = nil
 	}
-	trees := p.places.trees(u)
+	trees := p.dirs.trees(u)
 	if len(files) == 0 && len(trees) == 0 {
 		return ""
 	}
@@ -57,13 +57,13 @@ func (p *Policy) decisive(u use, files []target, known func() (decisive.Set, err
 		return fmt.Sprintf("it may change what runs or what is allowed: %v", err)
 	}
 	for _, t := range files {
-		reason, found := p.places.decides(set, t)
+		reason, found := p.dirs.decides(set, t)
 		if found && (reason.Own != "" || !p.named(u, t, reason.Names)) {
 			return fmt.Sprintf("'%s' decides what runs or what is allowed (%s)", t.given, reason.Why)
 		}
 	}
 	for _, t := range trees {
-		if why, found := set.Holds(p.places.dir, t.real); found && !p.named(u, t, nil) {
+		if why, found := set.Holds(p.dirs.dir, t.real); found && !p.named(u, t, nil) {
 			return fmt.Sprintf("'%s' may hold what decides what runs or what is allowed (%s)", t.given, why)
 		}
 	}
@@ -84,7 +84,7 @@ func (p *Policy) opaque(u use) string {
 		return ""
 	}
 	args := u.command.Args()
-	if w.contents != nil && w.contents(p.places, args) && !p.spelled(u) {
+	if w.contents != nil && w.contents(p.dirs, args) && !p.spelled(u) {
 		return "it is not known which files it makes, and one may be such that decides what runs or what is allowed"
 	}
 	for _, word := range w.files(args) {
@@ -98,13 +98,13 @@ func (p *Policy) opaque(u use) string {
 // spelled reports whether a rule that allows a command has all of its words.
 func (p *Policy) spelled(u use) bool {
 	return slices.ContainsFunc(p.rules, func(r rule) bool {
-		return r.Outcome == Allow && r.allows(u, p.places) && !slices.ContainsFunc(r.command, func(g glob) bool { return !g.literal() })
+		return r.Outcome == Allow && r.allows(u, p.dirs) && !slices.ContainsFunc(r.command, func(g glob) bool { return !g.literal() })
 	})
 }
 
 // trees are the directories that a command moves, links or removes with all that
 // they hold. The one that it puts something into is none of them.
-func (p places) trees(u use) []target {
+func (p directories) trees(u use) []target {
 	if u.command == nil {
 		return nil
 	}
@@ -134,12 +134,12 @@ func (p places) trees(u use) []target {
 }
 
 // mayChange reports whether a use may change the files that it names.
-func (p places) mayChange(u use) bool {
+func (p directories) mayChange(u use) bool {
 	return u.kind != Read && (u.file != nil || u.command == nil || p.risk(u) != "" && !onlyReads(*u.command))
 }
 
 // names are the files that a use names, and those that it may make by that.
-func (p places) names(u use) []target {
+func (p directories) names(u use) []target {
 	switch {
 	case u.file != nil:
 		return []target{*u.file}
@@ -165,7 +165,7 @@ func (p places) names(u use) []target {
 
 // renamed are the files that a program makes of those that it is given, by
 // another end of their names: an unpacker, and one that keeps the file as it was.
-func (p places) renamed(u use, files []target) []target {
+func (p directories) renamed(u use, files []target) []target {
 	w, _ := writerOf(*u.command)
 	suffix := ""
 	if w.inPlace != "" {
@@ -199,7 +199,7 @@ const atEnds = 8
 
 // placed are the files that a command makes which puts files into a directory:
 // 'cp new/den.toml .' names neither.
-func (p places) placed(args []target) []target {
+func (p directories) placed(args []target) []target {
 	dirs := args
 	if len(args) > 2*atEnds {
 		dirs = slices.Concat(args[:atEnds], args[len(args)-atEnds:])
@@ -220,7 +220,7 @@ func (p places) placed(args []target) []target {
 }
 
 // decides asks for a file by all of its names.
-func (p places) decides(set decisive.Set, t target) (decisive.Reason, bool) {
+func (p directories) decides(set decisive.Set, t target) (decisive.Reason, bool) {
 	if t.tail != nil {
 		return set.Ends(t.tail)
 	}
@@ -242,7 +242,7 @@ func (p places) decides(set decisive.Set, t target) (decisive.Reason, bool) {
 
 // inRepository reports whether a file is in a git directory without the name
 // '.git', or in its hooks.
-func (p places) inRepository(file string) bool {
+func (p directories) inRepository(file string) bool {
 	dir := path.Dir(file)
 	return p.exists(path.Join(dir, "HEAD")) || p.exists(path.Join(path.Dir(dir), "HEAD"))
 }
@@ -285,7 +285,7 @@ var errFound = errors.New("found")
 // whoever wrote it knew.
 func (p *Policy) named(u use, t target, names []string) bool {
 	return slices.ContainsFunc(p.rules, func(r rule) bool {
-		if r.Outcome != Allow || !r.allows(u, p.places) {
+		if r.Outcome != Allow || !r.allows(u, p.dirs) {
 			return false
 		}
 		if u.command != nil {

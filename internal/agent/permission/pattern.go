@@ -175,8 +175,8 @@ type target struct {
 
 func (t target) known() bool { return t.real != "" }
 
-// places knows the directories that paths are relative to.
-type places struct {
+// directories knows the directories that paths are relative to.
+type directories struct {
 	dir      string // the agent's, with links followed
 	home     string // of its user, or ""
 	readlink func(string) (string, error)
@@ -191,14 +191,14 @@ type places struct {
 	loose, adrift, opens, dotted bool
 }
 
-func newPlaces(s Settings) places {
+func newDirectories(s Settings) directories {
 	if s.Readlink == nil {
 		s.Readlink = os.Readlink
 	}
 	if s.Exists == nil {
 		s.Exists = exists
 	}
-	p := places{home: s.Home, readlink: s.Readlink, exists: s.Exists, askEdits: s.AskEdits}
+	p := directories{home: s.Home, readlink: s.Readlink, exists: s.Exists, askEdits: s.AskEdits}
 	p.dir = p.follow(s.Dir)
 	p.repository = s.Exists(path.Join(p.dir, ".git"))
 	return p
@@ -210,7 +210,7 @@ func exists(file string) bool {
 }
 
 // resolve finds the file that name stands for in base.
-func (p places) resolve(base, name string) target {
+func (p directories) resolve(base, name string) target {
 	t := target{given: name}
 	if name == "" || strings.ContainsRune(name, 0) {
 		return t
@@ -223,7 +223,7 @@ func (p places) resolve(base, name string) target {
 	return t
 }
 
-func (p places) absolute(base, name string) (string, bool) {
+func (p directories) absolute(base, name string) (string, bool) {
 	switch {
 	case name == "~" || strings.HasPrefix(name, "~/"):
 		return p.home + "/" + name[1:], p.home != ""
@@ -238,7 +238,7 @@ func (p places) absolute(base, name string) (string, bool) {
 // follow walks a path as the system does: a link is followed before the ".."
 // behind it. What is not there yet is taken as it is written. It returns ""
 // where there are too many links.
-func (p places) follow(abs string) string {
+func (p directories) follow(abs string) string {
 	rest := strings.Split(abs, "/")
 	at, links := "/", 0
 	for len(rest) > 0 {
@@ -289,7 +289,7 @@ type pathPattern struct {
 	lower     []string
 }
 
-func (p places) parsePathPattern(s string) (pathPattern, error) {
+func (p directories) parsePathPattern(s string) (pathPattern, error) {
 	pattern := pathPattern{base: p.dir}
 	rel := s
 	switch {

@@ -45,7 +45,7 @@ type Settings struct {
 // rule matches, the defaults decide.
 type Policy struct {
 	settings Settings
-	places   places
+	dirs     directories
 	rules    []rule
 	kept     []pathPattern // of Settings.Protected
 }
@@ -55,16 +55,16 @@ func NewPolicy(s Settings) (*Policy, error) {
 	if !strings.HasPrefix(s.Dir, "/") {
 		return nil, fault.Errorf(fault.Internal, "make policy: the agent's directory '%s' is not absolute", s.Dir)
 	}
-	p := &Policy{settings: s, places: newPlaces(s)}
+	p := &Policy{settings: s, dirs: newDirectories(s)}
 	for _, file := range s.Protected {
-		pattern, err := p.places.parsePathPattern(quotePath(file))
+		pattern, err := p.dirs.parsePathPattern(quotePath(file))
 		if err != nil {
 			return nil, fault.Errorf(fault.Internal, "make policy: protect '%s': %w", file, err)
 		}
 		p.kept = append(p.kept, pattern)
 	}
 	for _, r := range s.Rules {
-		compiled, err := p.places.compile(r)
+		compiled, err := p.dirs.compile(r)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ func (p *Policy) Decide(r Request) (Outcome, string) {
 func (p *Policy) Explain(r Request) Explanation {
 	e := Explanation{}
 	known := sync.OnceValues(p.decisiveFiles)
-	for _, u := range p.places.uses(r) {
+	for _, u := range p.dirs.uses(r) {
 		part, decided := p.part(r.Tool, u, known)
 		if !decided {
 			continue
@@ -137,14 +137,14 @@ func (p *Policy) Explain(r Request) Explanation {
 // and no rule does. known is decisiveFiles, once for all uses of a request.
 func (p *Policy) part(tool string, u use, known func() (decisive.Set, error)) (part Part, decided bool) {
 	part = Part{What: u.what}
-	files := p.places.names(u)
+	files := p.dirs.names(u)
 	if why := p.protected(u, files); why != "" {
 		part.Outcome, part.Why = Deny, why
 		return part, true
 	}
 	for i := range p.rules {
 		r := &p.rules[i]
-		outcome := r.outcome(tool, u, p.places)
+		outcome := r.outcome(tool, u, p.dirs)
 		if outcome.severity() <= part.Outcome.severity() {
 			continue
 		}
@@ -156,12 +156,12 @@ func (p *Policy) part(tool string, u use, known func() (decisive.Set, error)) (p
 		part.Outcome, part.Rule, part.Why = Ask, r, (&rule{Rule: *r}).told("")
 	}
 	if mayMatch := part.Rule != nil && part.Rule.Outcome != part.Outcome || ran; mayMatch && (u.problem != "" || !u.forbidOnly) {
-		if outcome, why := p.places.byDefault(u); outcome == Ask {
+		if outcome, why := p.dirs.byDefault(u); outcome == Ask {
 			part.Why = why + "; " + part.Why // it is asked for without the rule, too
 		}
 	}
 	if part.Outcome == "" && !u.forbidOnly {
-		part.Outcome, part.Why = p.places.byDefault(u)
+		part.Outcome, part.Why = p.dirs.byDefault(u)
 		if part.Outcome == Ask && p.settings.Bypass && u.kind != Question {
 			part.Outcome, part.Why = Allow, "the agent's approval is \"bypass\""
 		}
@@ -189,7 +189,7 @@ func (p *Policy) mayRun(u use) *Rule {
 			continue
 		}
 		if inner == nil && !reads {
-			if inner = p.places.argumentsAsCommands(*u.command); len(inner) == 0 {
+			if inner = p.dirs.argumentsAsCommands(*u.command); len(inner) == 0 {
 				return nil
 			}
 		}
@@ -213,7 +213,7 @@ const maxArguments = 64
 // argumentsAsCommands returns what a program would run if it ran its arguments.
 // None are those of commands that only read, and of programs whose subcommands
 // den knows: they have their own 'rm'.
-func (p places) argumentsAsCommands(c commandline.Command) []use {
+func (p directories) argumentsAsCommands(c commandline.Command) []use {
 	if _, known := globalOptions[strings.ToLower(path.Base(c.Name().Text))]; known || onlyReads(c) {
 		return nil
 	}
@@ -289,7 +289,7 @@ func decidesApprovals(c commandline.Command) bool {
 }
 
 // byDefault decides what no rule decides.
-func (p places) byDefault(u use) (Outcome, string) {
+func (p directories) byDefault(u use) (Outcome, string) {
 	switch {
 	case u.problem != "":
 		return Ask, u.problem
@@ -310,7 +310,7 @@ func (p places) byDefault(u use) (Outcome, string) {
 	return Ask, "den does not know what this tool does"
 }
 
-func (p places) fileByDefault(u use) (Outcome, string) {
+func (p directories) fileByDefault(u use) (Outcome, string) {
 	if _, ok := inside(p.dir, u.file.real); !ok {
 		return Ask, fmt.Sprintf("'%s' is outside the agent's directory", u.file.given)
 	}
@@ -330,7 +330,7 @@ func (p places) fileByDefault(u use) (Outcome, string) {
 func (p *Policy) Remember(r Request, outcome Outcome) ([]Rule, error) {
 	var rules []Rule
 	known := sync.OnceValues(p.decisiveFiles)
-	for _, u := range p.places.uses(r) {
+	for _, u := range p.dirs.uses(r) {
 		part, decided := p.part(r.Tool, u, known)
 		if !decided || part.Outcome != Ask {
 			continue

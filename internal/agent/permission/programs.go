@@ -43,7 +43,7 @@ const (
 // code notes the files that a program in a word names: what is written in
 // quotes, what stands alone, and what follows the command of an editor that
 // writes ('w.git/config').
-func (p places) code(u *use, base string, w commandline.Word) {
+func (p directories) code(u *use, base string, w commandline.Word) {
 	seen := map[string]bool{"": true}
 	add := func(name string, afterHole bool) {
 		if seen[name] || len(name) > maxName {
@@ -175,7 +175,7 @@ func isGit(name commandline.Word) bool { return strings.ToLower(path.Base(name.T
 
 // gitAllowed reports whether a pattern that matches a command of git covers it:
 // what it may not do by the way has to be written out.
-func (p places) gitAllowed(pattern commandPattern, u use) bool {
+func (p directories) gitAllowed(pattern commandPattern, u use) bool {
 	if u.elsewhere || !p.repository {
 		return false
 	}

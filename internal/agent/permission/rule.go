@@ -71,7 +71,7 @@ type rule struct {
 
 var kinds = []Kind{"", Read, Edit, Execute, Fetch, Think, Other, Question}
 
-func (p places) compile(r Rule) (rule, error) {
+func (p directories) compile(r Rule) (rule, error) {
 	c := rule{Rule: r}
 	if r.Outcome.severity() < Allow.severity() {
 		return c, refuse(r, "its outcome is '%s'; it must be allow, ask or deny", r.Outcome)
@@ -201,7 +201,7 @@ func opensCode(p commandPattern) bool {
 
 // outcome is what a rule says to a use: its own outcome, Ask where a rule that
 // denies only might match, or "".
-func (r *rule) outcome(tool string, u use, p places) Outcome {
+func (r *rule) outcome(tool string, u use, p directories) Outcome {
 	if r.tool != nil && !r.tool.match(strings.ToLower(tool)) {
 		return ""
 	}
@@ -221,7 +221,7 @@ func (r *rule) outcome(tool string, u use, p places) Outcome {
 }
 
 // allows is exact, and says no where anything is not known.
-func (r *rule) allows(u use, p places) bool {
+func (r *rule) allows(u use, p directories) bool {
 	if u.problem != "" || u.forbidOnly || r.Kind != "" && r.Kind != u.kind {
 		return false
 	}

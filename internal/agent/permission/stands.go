@@ -15,7 +15,7 @@ const (
 // stands returns the files that a dynamic word may stand for: those that a glob
 // finds now, or, where the beginning is a variable's, all that end as the word
 // does. It is false where nothing is known of them.
-func (p places) stands(base, text string, unknown bool) (files []target, known bool) {
+func (p directories) stands(base, text string, unknown bool) (files []target, known bool) {
 	switch {
 	case text == commandline.Pipe:
 		return nil, true
@@ -92,7 +92,7 @@ func expandsTo(text, home string) (rest string, ok bool) {
 }
 
 // beginning is the directory that a word begins with, before what is not known.
-func (p places) beginning(base, text string) []target {
+func (p directories) beginning(base, text string) []target {
 	dir, _ := filepath.Split(text)
 	if dir == "" {
 		return nil
@@ -102,7 +102,7 @@ func (p places) beginning(base, text string) []target {
 
 // ending is every file that a word may stand for of which its beginning and the
 // last names are known.
-func (p places) ending(base, before, text string, names []string) (files []target, known bool) {
+func (p directories) ending(base, before, text string, names []string) (files []target, known bool) {
 	for len(names) > 1 && strings.Trim(names[0], "*") == "" {
 		names = names[1:] // one more directory that is not known
 	}
@@ -112,7 +112,7 @@ func (p places) ending(base, before, text string, names []string) (files []targe
 	return append(p.beginning(base, before), target{given: text, tail: names}), true
 }
 
-func (p places) globbed(base, text string, names []string) string {
+func (p directories) globbed(base, text string, names []string) string {
 	pattern := strings.Join(names, "/")
 	switch {
 	case strings.HasPrefix(text, "~/"):

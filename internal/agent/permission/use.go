@@ -44,7 +44,7 @@ type use struct {
 }
 
 // uses takes a request apart.
-func (p places) uses(r Request) []use {
+func (p directories) uses(r Request) []use {
 	var all []use
 	if r.Command != "" || r.Kind == Execute {
 		all = p.commandUses(r)
@@ -82,7 +82,7 @@ const maxTexts = 1000
 
 // toolUse is the use of a tool that den does not know. Every text in its input
 // may stand for a file.
-func (p places) toolUse(r Request) use {
+func (p directories) toolUse(r Request) use {
 	u := use{kind: Other, what: fmt.Sprintf("use the tool '%s'", r.Tool)}
 	var value any
 	if json.Unmarshal(r.Input, &value) != nil {
@@ -112,14 +112,14 @@ func (p places) toolUse(r Request) use {
 }
 
 // base is the directory that a request's relative paths are in.
-func (p places) base(r Request) string {
+func (p directories) base(r Request) string {
 	if r.Dir == "" {
 		return p.dir
 	}
 	return p.resolve(p.dir, r.Dir).real
 }
 
-func (p places) fileUse(kind Kind, base, name string) use {
+func (p directories) fileUse(kind Kind, base, name string) use {
 	t := p.resolve(base, name)
 	u := use{kind: kind, what: fmt.Sprintf("%s %s", kind, name), file: &t}
 	if !t.known() {
@@ -144,7 +144,7 @@ func fetchUse(address string) use {
 
 // commandUses takes a line of shell apart: its commands, and the files that it
 // is redirected to.
-func (p places) commandUses(r Request) []use {
+func (p directories) commandUses(r Request) []use {
 	line := commandline.Parse(r.Command)
 	base := p.base(r)
 	var all []use
@@ -196,7 +196,7 @@ func (p places) commandUses(r Request) []use {
 }
 
 // piecesOf returns the files that a line may name of which nothing is known.
-func (p places) piecesOf(base, line string) []target {
+func (p directories) piecesOf(base, line string) []target {
 	var all []target
 	for piece := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()`\"'=,:{}$", r) }) {
 		if len(all) == maxTexts {
@@ -208,7 +208,7 @@ func (p places) piecesOf(base, line string) []target {
 }
 
 // commandUse returns the uses of a command and of those that it runs.
-func (p places) commandUse(c commandline.Command, bases []string, forbidOnly bool) []use {
+func (p directories) commandUse(c commandline.Command, bases []string, forbidOnly bool) []use {
 	u := use{kind: Execute, what: fmt.Sprintf("run '%s'", c), command: &c, forbidOnly: forbidOnly || c.How == commandline.Wraps,
 		elsewhere: len(bases) > 1 || bases[0] != p.dir}
 	for _, w := range c.Args() {
@@ -228,7 +228,7 @@ func (p places) commandUse(c commandline.Command, bases []string, forbidOnly boo
 
 // unplaced reports a word that may name a file of which it is not known where it
 // is: an open file has no place, and a name is relative to a directory.
-func (p places) unplaced(name string) bool {
+func (p directories) unplaced(name string) bool {
 	return p.adrift && !path.IsAbs(name) || p.opens && isOpenFile(name[strings.LastIndexByte(name, '=')+1:]) // of=/dev/stdin
 }
 
@@ -241,7 +241,7 @@ func isOpenFile(name string) bool {
 
 const null = "/dev/null" // holds nothing
 
-func (p places) redirection(f commandline.File, bases []string) []use {
+func (p directories) redirection(f commandline.File, bases []string) []use {
 	kind := Read
 	if f.Write {
 		kind = Edit
@@ -305,7 +305,7 @@ const maxParts = 24
 // argument notes the files that a word of a command may name: the whole of it
 // and the value of an option in u.args; and in u.parts those that stand within
 // it, as programs take words apart: HEAD:.env, -f.env, a,.env, @.env.
-func (p places) argument(u *use, base string, w commandline.Word) {
+func (p directories) argument(u *use, base string, w commandline.Word) {
 	if u.command != nil && takesCode(u.command) {
 		p.code(u, base, w)
 	}
@@ -335,7 +335,7 @@ func (p places) argument(u *use, base string, w commandline.Word) {
 
 // plainHome reports a word that is dynamic only because it begins with the home
 // directory of the agent's user, which is known.
-func (p places) plainHome(w commandline.Word) bool {
+func (p directories) plainHome(w commandline.Word) bool {
 	return p.home != "" && !p.loose && !w.Unknown && strings.HasPrefix(w.Text, "~/") && !strings.Contains(w.Text, commandline.Hole) && !strings.ContainsAny(w.Text, `*?[\{<`)
 }
 

@@ -26,7 +26,7 @@ type writer struct {
 	// is given.
 	strips bool
 	// contents reports that it makes files that no argument names, or nil.
-	contents func(p places, args []commandline.Word) bool
+	contents func(p directories, args []commandline.Word) bool
 }
 
 // writers are those whose arguments a person is asked about where they are not
@@ -121,12 +121,12 @@ func (w writer) files(args []commandline.Word) []commandline.Word {
 	return values
 }
 
-func always(places, []commandline.Word) bool { return true }
+func always(directories, []commandline.Word) bool { return true }
 
 // changesAny is of programs that read which files they change, unless they only
 // look.
-func changesAny(looking ...string) func(places, []commandline.Word) bool {
-	return func(_ places, args []commandline.Word) bool {
+func changesAny(looking ...string) func(directories, []commandline.Word) bool {
+	return func(_ directories, args []commandline.Word) bool {
 		return !slices.ContainsFunc(args, func(w commandline.Word) bool { return slices.Contains(looking, w.Text) })
 	}
 }
@@ -145,19 +145,19 @@ func moduleOf(args []commandline.Word) string {
 
 // extracts reports an archive that is unpacked, by an option or by the letters
 // of the first word: 'ar x'.
-func extracts(_ places, args []commandline.Word) bool {
+func extracts(_ directories, args []commandline.Word) bool {
 	first := len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") && (args[0].Dynamic || strings.ContainsAny(args[0].Text, "xeXE"))
 	return first || hasOption(args, "xeXER", "--extract", "--vextract", "--raw-extract")
 }
 
 // namesItself reports a file that has the name it is unpacked to in it.
-func namesItself(_ places, args []commandline.Word) bool {
+func namesItself(_ directories, args []commandline.Word) bool {
 	return !hasOption(args, "op", "--output-file")
 }
 
 // stripsAny reports that it is not known to which name a file is unpacked: it has
 // it in itself, its end is any, or it is one of a directory.
-func stripsAny(_ places, args []commandline.Word) bool {
+func stripsAny(_ directories, args []commandline.Word) bool {
 	return hasOption(args, "NrS", "--name", "--recursive", "--suffix", "--filelist", "--files", "--files0")
 }
 
@@ -174,12 +174,12 @@ func suffixOf(args []commandline.Word) string {
 	return ""
 }
 
-func embedsName(_ places, args []commandline.Word) bool {
+func embedsName(_ directories, args []commandline.Word) bool {
 	return hasOption(args, "", "--use-embedded-filename", "--multifile")
 }
 
 // mergesTree reports a copy of what a directory holds into another: 'cp -r a/. b'.
-func mergesTree(_ places, args []commandline.Word) bool {
+func mergesTree(_ directories, args []commandline.Word) bool {
 	if !hasOption(args, "rRa", "--recursive", "--archive") {
 		return false
 	}
@@ -193,7 +193,7 @@ func mergesTree(_ places, args []commandline.Word) bool {
 }
 
 // unpacks reports an archive that is unpacked where it may matter.
-func unpacks(p places, args []commandline.Word) bool {
+func unpacks(p directories, args []commandline.Word) bool {
 	looks := hasOption(args, "ltpZ", "--list", "--test", "--to-stdout", "--create", "--append", "--update", "--diff") && !hasOption(args, "xi", "--extract", "--get")
 	if len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") && !args[0].Dynamic && strings.Trim(args[0].Text, "abcdfgijklmnoprstuvwxzJXZ") == "" && len(args[0].Text) < 8 { // 'tar tf', '7z x'
 		looks = !strings.ContainsAny(args[0].Text, "xe")
@@ -204,7 +204,7 @@ func unpacks(p places, args []commandline.Word) bool {
 }
 
 // endsElsewhere reports a copy to a directory where it may matter.
-func endsElsewhere(p places, args []commandline.Word) bool {
+func endsElsewhere(p directories, args []commandline.Word) bool {
 	return len(args) == 0 || !p.far(args[len(args)-1])
 }
 
@@ -225,7 +225,7 @@ func valueOf(args []commandline.Word, options ...string) commandline.Word {
 
 // far reports a directory in which no files are looked for: on another machine,
 // or where neither the agent nor its user has theirs.
-func (p places) far(w commandline.Word) bool {
+func (p directories) far(w commandline.Word) bool {
 	if w.Dynamic || w.Text == "" {
 		return false
 	}
@@ -293,7 +293,7 @@ var testOptions = []string{"-e", "-f", "-d", "-r", "-w", "-x", "-s", "-z", "-n",
 var joined = regexp.MustCompile(`^-([A-Za-z]*)[0-9]*$`)
 
 // risk says why a command is not known to be harmless, "" if it is.
-func (p places) risk(u use) string {
+func (p directories) risk(u use) string {
 	name := u.command.Name()
 	unknown := fmt.Sprintf("'%s' is not known to be harmless", name.Text)
 	if len(u.command.Assigns()) > 0 {
@@ -344,7 +344,7 @@ func (p places) risk(u use) string {
 
 // globsInside reports a glob that finds names in the agent's directory alone: it
 // is known where it looks, and it looks through no links.
-func (p places) globsInside(u use, w commandline.Word) bool {
+func (p directories) globsInside(u use, w commandline.Word) bool {
 	dir, name := path.Split(w.Text)
 	if w.Unknown || u.elsewhere || strings.ContainsAny(dir, "*?[") || strings.Contains(w.Text, commandline.Hole) || name == "**" {
 		return false
@@ -368,7 +368,7 @@ func (h harmless) permits(option string) bool {
 }
 
 // argsOutside says which argument may be a file outside the agent's directory.
-func (p places) argsOutside(u use, name string) string {
+func (p directories) argsOutside(u use, name string) string {
 	for _, t := range u.args {
 		if _, ok := inside(p.dir, t.real); !ok && t.given != "" {
 			return fmt.Sprintf("'%s' may read '%s', which is outside the agent's directory", name, t.given)

@@ -58,9 +58,9 @@ type member struct {
 	*agent.Managed
 	key   string
 	notes *notes.Agent
-	tree  worktree.Place // its own git worktree, or zero
-	kind  string         // of its session's provider
-	box   string         // of the provider of the container beside its session, or ""
+	tree  worktree.Location // its own git worktree, or zero
+	kind  string            // of its session's provider
+	box   string            // of the provider of the container beside its session, or ""
 
 	policy   *sandbox.Policy // of its sandbox, or nil
 	approval string          // what it asks about, as it is shown; see workspace.Agent

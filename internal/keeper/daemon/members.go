@@ -40,7 +40,7 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	}
 	single := ag.Named(name)
 	sessionName := names.Session(ws.Name, name)
-	tree := trees.Place(d.registration.Worktrees(), ws, single, sessionName)
+	tree := trees.Locate(d.registration.Worktrees(), ws, single, sessionName)
 	options, problems := factory.Decode(ag)
 	if len(problems) > 0 {
 		return member{}, problems.In(ws.Path)

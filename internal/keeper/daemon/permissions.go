@@ -140,7 +140,7 @@ func (d *site) replayPermissions(ws *workspace.Workspace, ask keeper.PermissionR
 // other rules, and with those that people added.
 func (d *site) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules []permission.Rule) (*permission.Policy, error) {
 	single := ag.Named(ag.Name)
-	trees.Place(d.registration.Worktrees(), ws, single, "") // it works in its worktree
+	trees.Locate(d.registration.Worktrees(), ws, single, "") // it works in its worktree
 	dir, err := d.harnessDirOf(ag.Name)
 	if err != nil {
 		return nil, err

@@ -124,7 +124,7 @@ func confiner(p *sandbox.Policy, den string) agent.Confiner {
 
 // policyOf is what an agent's processes may do, nil for one without a sandbox.
 // tree is its own worktree, or zero.
-func (d *deps) policyOf(ws *workspace.Workspace, ag *workspace.Agent, key string, tree worktree.Place) (*sandbox.Policy, error) {
+func (d *deps) policyOf(ws *workspace.Workspace, ag *workspace.Agent, key string, tree worktree.Location) (*sandbox.Policy, error) {
 	if !ag.Sandbox.Enabled {
 		return nil, nil
 	}

@@ -174,11 +174,11 @@ func shown(s worktree.Status) keeper.Tree {
 	return t
 }
 
-// Place finds the place of an agent's own worktree below root, and makes it the
+// Locate finds the place of an agent's own worktree below root, and makes it the
 // agent's directory. It is zero for an agent that has none.
-func Place(root string, ws *workspace.Workspace, ag *workspace.Agent, session string) worktree.Place {
+func Locate(root string, ws *workspace.Workspace, ag *workspace.Agent, session string) worktree.Location {
 	if !ag.Worktree {
-		return worktree.Place{}
+		return worktree.Location{}
 	}
 	p := worktree.Plan(worktree.Spec{
 		Root: root, Workspace: ws.Name, Agent: ag.Name, Dir: ag.Dir, Base: ag.WorktreeBase, Session: session, Provider: ag.RunsIn,
@@ -188,7 +188,7 @@ func Place(root string, ws *workspace.Workspace, ag *workspace.Agent, session st
 }
 
 // Maker makes an agent's worktree when it starts; nil for one that has none.
-func (t *Trees) Maker(p worktree.Place) func(context.Context) (string, error) {
+func (t *Trees) Maker(p worktree.Location) func(context.Context) (string, error) {
 	if p.Path == "" {
 		return nil
 	}

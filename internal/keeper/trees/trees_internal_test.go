@@ -27,11 +27,11 @@ func TestTreesAreLookedAtWhenAskedFor(t *testing.T) {
 	if out, err := exec.Command("sh", "-c", script, "sh", repo).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	var place worktree.Place
+	var place worktree.Location
 	o := Options{Root: filepath.Join(top, "trees"), Paths: func() []string { return []string{place.Path} }}
 	trees := New(o)
 	ag := workspace.Agent{Name: "worker", Dir: repo, Worktree: true}
-	place = Place(o.Root, &workspace.Workspace{Name: "w"}, &ag, "w-worker")
+	place = Locate(o.Root, &workspace.Workspace{Name: "w"}, &ag, "w-worker")
 	if ag.Dir != place.WorkDir || trees.At(place.Path) != nil {
 		t.Errorf("it works in %s, and %+v was seen", ag.Dir, trees.At(place.Path))
 	}

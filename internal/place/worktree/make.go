@@ -20,7 +20,7 @@ import (
 
 // Make makes the worktree if it is missing, and returns what there is to say.
 // One that is there stays as it is.
-func (g Git) Make(ctx context.Context, p Place) (string, error) {
+func (g Git) Make(ctx context.Context, p Location) (string, error) {
 	note, err := g.ensure(ctx, p)
 	if err == nil {
 		err = makeBelow(p)
@@ -30,7 +30,7 @@ func (g Git) Make(ctx context.Context, p Place) (string, error) {
 
 // makeBelow makes the agent's directory in the worktree: git knows no empty
 // ones, and the base may not have it.
-func makeBelow(p Place) error {
+func makeBelow(p Location) error {
 	below, err := filepath.Rel(p.Path, p.WorkDir)
 	if err != nil || below == "." {
 		return err
@@ -43,7 +43,7 @@ func makeBelow(p Place) error {
 	return root.MkdirAll(below, 0o755)
 }
 
-func (g Git) ensure(ctx context.Context, p Place) (string, error) {
+func (g Git) ensure(ctx context.Context, p Location) (string, error) {
 	repo, err := repository(p)
 	if err != nil {
 		return "", err
@@ -96,7 +96,7 @@ func followed(r Record, common string) Record {
 }
 
 // repository finds the agent's repository.
-func repository(p Place) (git.Repository, error) {
+func repository(p Location) (git.Repository, error) {
 	if info, err := os.Stat(p.Dir); err != nil || !info.IsDir() {
 		return git.Repository{}, fault.Errorf(fault.NotFound, "its directory %s is not there", p.Dir)
 	}
@@ -203,7 +203,7 @@ func escapeGlob(path string) string {
 }
 
 // add makes the tree.
-func (g Git) add(ctx context.Context, lock *os.File, p Place, repo git.Repository) (string, error) {
+func (g Git) add(ctx context.Context, lock *os.File, p Location, repo git.Repository) (string, error) {
 	v, err := git.Git(g).Open(git.Repository{Dir: repo.Dir, Common: repo.Common})
 	if err != nil {
 		return "", err
@@ -246,7 +246,7 @@ func (g Git) add(ctx context.Context, lock *os.File, p Place, repo git.Repositor
 }
 
 // fill makes the tree known to the repository, and checks the files out.
-func (g Git) fill(ctx context.Context, lock *os.File, v *git.View, p Place, commit string) (dir string, filters map[string]int, err error) {
+func (g Git) fill(ctx context.Context, lock *os.File, v *git.View, p Location, commit string) (dir string, filters map[string]int, err error) {
 	made, err := v.AddTree(p.Path, p.Branch)
 	if err != nil {
 		return made.Dir, nil, fault.Errorf(fault.KindOf(err), "make a worktree: %w", err)
@@ -274,7 +274,7 @@ func unfiltered(filters map[string]int) string {
 }
 
 // findBase returns the whole name of the base, and its commit.
-func findBase(ctx context.Context, v *git.View, p Place) (name, commit string, err error) {
+func findBase(ctx context.Context, v *git.View, p Location) (name, commit string, err error) {
 	asked := p.Base
 	if asked == "" {
 		if asked = v.Head.Ref; asked == "" {
@@ -298,7 +298,7 @@ func findBase(ctx context.Context, v *git.View, p Place) (name, commit string, e
 
 // freeBranch returns the commit of the branch, "" if there is no such branch,
 // and refuses one that another tree has.
-func freeBranch(ctx context.Context, v *git.View, p Place, common string) (tip string, err error) {
+func freeBranch(ctx context.Context, v *git.View, p Location, common string) (tip string, err error) {
 	ref := "refs/heads/" + p.Branch
 	tip, err = v.Run(ctx, "rev-parse", "--verify", "--quiet", ref)
 	if git.Exited(err, 1) {

@@ -16,98 +16,98 @@ import (
 // all of it is elsewhere.
 func TestNeverRemovesWork(t *testing.T) {
 	t.Parallel()
-	commit := func(r *repo, p worktree.Place) {
+	commit := func(r *repo, p worktree.Location) {
 		r.write(p.Path, "work", "1\n")
 		r.commit(p.Path, "work")
 	}
-	merge := func(r *repo, p worktree.Place) { commit(r, p); r.run(r.dir, "merge", "--quiet", p.Branch) }
+	merge := func(r *repo, p worktree.Location) { commit(r, p); r.run(r.dir, "merge", "--quiet", p.Branch) }
 	tests := map[string]struct {
-		work func(r *repo, p worktree.Place)
+		work func(r *repo, p worktree.Location)
 		keep string // why; "" for one that is removed
 		safe string // where its work is, of one that is removed
 	}{
-		"nothing":        {func(*repo, worktree.Place) {}, "", "merged in main"},
-		"dirty":          {func(r *repo, p worktree.Place) { r.write(p.Path, "file", "2\n") }, "1 file is not committed", ""},
-		"staged":         {func(r *repo, p worktree.Place) { r.write(p.Path, "file", "2\n"); r.run(p.Path, "add", "file") }, "1 file is not committed", ""},
-		"removed a file": {func(r *repo, p worktree.Place) { r.run(p.Path, "rm", "--quiet", "file") }, "1 file is not committed", ""},
-		"untracked":      {func(r *repo, p worktree.Place) { r.write(p.Path, "new", "1"); r.write(p.Path, "dir/new", "1") }, "2 files are untracked", ""},
-		"untracked, and git told not to show": {func(r *repo, p worktree.Place) {
+		"nothing":        {func(*repo, worktree.Location) {}, "", "merged in main"},
+		"dirty":          {func(r *repo, p worktree.Location) { r.write(p.Path, "file", "2\n") }, "1 file is not committed", ""},
+		"staged":         {func(r *repo, p worktree.Location) { r.write(p.Path, "file", "2\n"); r.run(p.Path, "add", "file") }, "1 file is not committed", ""},
+		"removed a file": {func(r *repo, p worktree.Location) { r.run(p.Path, "rm", "--quiet", "file") }, "1 file is not committed", ""},
+		"untracked":      {func(r *repo, p worktree.Location) { r.write(p.Path, "new", "1"); r.write(p.Path, "dir/new", "1") }, "2 files are untracked", ""},
+		"untracked, and git told not to show": {func(r *repo, p worktree.Location) {
 			r.run(r.dir, "config", "status.showUntrackedFiles", "no")
 			r.write(p.Path, "new", "1")
 		}, "1 file is untracked", ""},
-		"ignored":   {func(r *repo, p worktree.Place) { r.write(p.Path, "ignored", "1"); r.write(p.Path, "build/out", "1") }, "", "merged in main"},
+		"ignored":   {func(r *repo, p worktree.Location) { r.write(p.Path, "ignored", "1"); r.write(p.Path, "build/out", "1") }, "", "merged in main"},
 		"committed": {commit, "1 commit is neither in main nor pushed", ""},
 		"merged":    {merge, "", "merged in main"},
-		"merged, and then more": {func(r *repo, p worktree.Place) {
+		"merged, and then more": {func(r *repo, p worktree.Location) {
 			merge(r, p)
 			r.commit(p.Path, "more")
 		}, "1 commit is neither in main nor pushed", ""},
-		"squash-merged": {func(r *repo, p worktree.Place) {
+		"squash-merged": {func(r *repo, p worktree.Location) {
 			commit(r, p)
 			r.run(r.dir, "merge", "--quiet", "--squash", p.Branch)
 			r.commit(r.dir, "squashed")
 		}, "1 commit is neither in main nor pushed", ""},
-		"pushed": {func(r *repo, p worktree.Place) {
+		"pushed": {func(r *repo, p worktree.Location) {
 			r.remote()
 			commit(r, p)
 			r.run(p.Path, "push", "--quiet", "-u", "origin", p.Branch)
 		}, "", "pushed"},
-		"pushed, and then more": {func(r *repo, p worktree.Place) {
+		"pushed, and then more": {func(r *repo, p worktree.Location) {
 			r.remote()
 			commit(r, p)
 			r.run(p.Path, "push", "--quiet", "-u", "origin", p.Branch)
 			r.commit(p.Path, "more")
 		}, "1 commit is neither in main nor pushed", ""},
-		"an upstream that is its own branch": {func(r *repo, p worktree.Place) {
+		"an upstream that is its own branch": {func(r *repo, p worktree.Location) {
 			commit(r, p)
 			r.run(r.dir, "config", "branch."+p.Branch+".remote", ".")
 			r.run(r.dir, "config", "branch."+p.Branch+".merge", "refs/heads/"+p.Branch)
 		}, "1 commit is neither in main nor pushed", ""},
-		"detached HEAD": {func(r *repo, p worktree.Place) {
+		"detached HEAD": {func(r *repo, p worktree.Location) {
 			r.run(p.Path, "checkout", "--quiet", "--detach")
 			commit(r, p)
 		}, "1 commit is neither in main nor pushed", ""},
-		"another branch": {func(r *repo, p worktree.Place) {
+		"another branch": {func(r *repo, p worktree.Location) {
 			r.run(p.Path, "checkout", "--quiet", "-b", "feature")
 			commit(r, p)
 		}, "1 commit is neither in main nor pushed", ""},
-		"its own branch left behind": {func(r *repo, p worktree.Place) {
+		"its own branch left behind": {func(r *repo, p worktree.Location) {
 			commit(r, p)
 			r.run(p.Path, "checkout", "--quiet", "--detach", "main")
 		}, "1 commit is neither in main nor pushed", ""},
-		"a reference of its own": {func(r *repo, p worktree.Place) {
+		"a reference of its own": {func(r *repo, p worktree.Location) {
 			commit(r, p)
 			r.run(p.Path, "update-ref", "refs/worktree/kept", "HEAD")
 			r.run(p.Path, "reset", "--quiet", "--hard", "main")
 		}, "1 commit is neither in main nor pushed", ""},
-		"stash": {func(r *repo, p worktree.Place) {
+		"stash": {func(r *repo, p worktree.Location) {
 			r.write(p.Path, "file", "2\n")
 			r.run(p.Path, "stash", "--quiet")
 		}, "1 stash was made in it", ""},
-		"stash on another branch": {func(r *repo, p worktree.Place) {
+		"stash on another branch": {func(r *repo, p worktree.Location) {
 			r.run(p.Path, "checkout", "--quiet", "-b", "feature")
 			r.write(p.Path, "file", "2\n")
 			r.run(p.Path, "stash", "push", "--quiet", "-m", "on: a: thing")
 			r.run(p.Path, "checkout", "--quiet", p.Branch)
 		}, "1 stash was made in it", ""},
-		"stash on no branch": {func(r *repo, p worktree.Place) {
+		"stash on no branch": {func(r *repo, p worktree.Location) {
 			r.run(p.Path, "checkout", "--quiet", "--detach")
 			r.write(p.Path, "file", "2\n")
 			r.run(p.Path, "stash", "--quiet")
 		}, "1 stash was made in it", ""},
-		"stash of another command": {func(r *repo, p worktree.Place) {
+		"stash of another command": {func(r *repo, p worktree.Location) {
 			r.write(p.Path, "file", "2\n")
 			hash := r.run(p.Path, "stash", "create")
 			r.run(p.Path, "checkout", "--quiet", "file")
 			r.run(p.Path, "stash", "store", "-m", "autostash", hash)
 		}, "1 stash was made in it", ""},
-		"stash, and signatures are shown": {func(r *repo, p worktree.Place) {
+		"stash, and signatures are shown": {func(r *repo, p worktree.Location) {
 			r.run(r.dir, "config", "log.showSignature", "true")
 			r.run(r.dir, "config", "gpg.program", "false")
 			r.write(p.Path, "file", "2\n")
 			r.run(p.Path, "stash", "--quiet")
 		}, "1 stash was made in it", ""},
-		"a pipe in place of its .git": {func(r *repo, p worktree.Place) {
+		"a pipe in place of its .git": {func(r *repo, p worktree.Location) {
 			if err := os.Remove(filepath.Join(p.Path, ".git")); err != nil {
 				r.t.Fatal(err)
 			}
@@ -115,55 +115,55 @@ func TestNeverRemovesWork(t *testing.T) {
 				r.t.Fatal(err)
 			}
 		}, "could not ask", ""},
-		"a stash of the repository": {func(r *repo, _ worktree.Place) {
+		"a stash of the repository": {func(r *repo, _ worktree.Location) {
 			r.write(r.dir, "file", "2\n")
 			r.run(r.dir, "stash", "--quiet")
 		}, "", "merged in main"},
-		"base gone": {func(r *repo, p worktree.Place) {
+		"base gone": {func(r *repo, p worktree.Location) {
 			commit(r, p)
 			r.run(r.dir, "branch", "-m", "main", "other")
 		}, "its base main is gone, and 2 commits are not pushed", ""},
-		"base gone, pushed": {func(r *repo, p worktree.Place) {
+		"base gone, pushed": {func(r *repo, p worktree.Location) {
 			r.remote()
 			commit(r, p)
 			r.run(p.Path, "push", "--quiet", "origin", p.Branch)
 			r.run(r.dir, "branch", "-m", "main", "other")
 		}, "", "pushed"},
-		"assumed to be unchanged": {func(r *repo, p worktree.Place) {
+		"assumed to be unchanged": {func(r *repo, p worktree.Location) {
 			r.run(p.Path, "update-index", "--assume-unchanged", "file")
 			r.write(p.Path, "file", "2\n")
 		}, "1 file is hidden from git status", ""},
-		"skipped": {func(r *repo, p worktree.Place) {
+		"skipped": {func(r *repo, p worktree.Location) {
 			r.run(p.Path, "update-index", "--skip-worktree", "part/file")
 			r.write(p.Path, "part/file", "2\n")
 		}, "1 file is hidden from git status", ""},
-		"a merge under way": {func(r *repo, p worktree.Place) {
+		"a merge under way": {func(r *repo, p worktree.Location) {
 			r.run(r.dir, "branch", "side")
 			r.run(p.Path, "checkout", "--quiet", "side")
 			r.commit(p.Path, "side")
 			r.run(p.Path, "checkout", "--quiet", p.Branch)
 			r.run(p.Path, "merge", "--quiet", "--no-commit", "--no-ff", "side")
 		}, "a merge is under way in it", ""},
-		"locked": {func(r *repo, p worktree.Place) { r.run(r.dir, "worktree", "lock", p.Path) }, "it is locked", ""},
-		"no commit yet": {func(r *repo, p worktree.Place) {
+		"locked": {func(r *repo, p worktree.Location) { r.run(r.dir, "worktree", "lock", p.Path) }, "it is locked", ""},
+		"no commit yet": {func(r *repo, p worktree.Location) {
 			r.run(p.Path, "checkout", "--quiet", "--orphan", "new")
 			r.run(p.Path, "rm", "-rfq", ".")
 		}, "its branch has no commit", ""},
-		"a repository that is ignored": {func(r *repo, p worktree.Place) {
+		"a repository that is ignored": {func(r *repo, p worktree.Location) {
 			r.run(p.Path, "init", "--quiet", "build/other")
 		}, "it has another repository in it", ""},
-		"a repository in its place": {func(r *repo, p worktree.Place) {
+		"a repository in its place": {func(r *repo, p worktree.Location) {
 			if err := os.Remove(filepath.Join(p.Path, ".git")); err != nil {
 				r.t.Fatal(err)
 			}
 			r.run(p.Path, "init", "--quiet")
 		}, "its .git does not name its repository", ""},
-		"submodules": {func(r *repo, p worktree.Place) {
+		"submodules": {func(r *repo, p worktree.Location) {
 			r.write(r.dir, ".gitmodules", "")
 			r.commit(r.dir, "modules")
 			r.run(p.Path, "merge", "--quiet", "main")
 		}, "it has submodules", ""},
-		"its repository is gone": {func(r *repo, _ worktree.Place) {
+		"its repository is gone": {func(r *repo, _ worktree.Location) {
 			if err := os.Rename(r.dir, r.dir+"-moved"); err != nil {
 				r.t.Fatal(err)
 			}

@@ -121,7 +121,7 @@ func (r *repo) spec(agent string) worktree.Spec {
 	return worktree.Spec{Root: r.root, Workspace: "ws", Agent: agent, Dir: r.dir, Session: "den-ws-" + agent, Provider: "native"}
 }
 
-func (r *repo) make(s worktree.Spec) worktree.Place {
+func (r *repo) make(s worktree.Spec) worktree.Location {
 	r.t.Helper()
 	p := worktree.Plan(s)
 	if _, err := r.git.Make(r.t.Context(), p); err != nil {

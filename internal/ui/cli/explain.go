@@ -143,7 +143,7 @@ func (t explained) print(w io.Writer) {
 // placeTree finds where the agent's own git worktree is, and has the agent work
 // there. It is nil for an agent that has none, and in a workspace that was never
 // up.
-func (a *app) placeTree(p keeper.StateDir, ws *workspace.Workspace, ag *workspace.Agent) *worktree.Place {
+func (a *app) placeTree(p keeper.StateDir, ws *workspace.Workspace, ag *workspace.Agent) *worktree.Location {
 	root, err := a.home()
 	if err != nil || !ag.Worktree {
 		return nil

@@ -32,8 +32,8 @@ type Spec struct {
 	Provider string
 }
 
-// A Place is where the worktree of a Spec is, or will be.
-type Place struct {
+// A Location is where the worktree of a Spec is, or will be.
+type Location struct {
 	Spec
 	Top     string // the working tree that Dir is in; "" where there was none
 	Path    string // of the worktree
@@ -41,10 +41,10 @@ type Place struct {
 	Branch  string
 }
 
-// Plan finds the place. It asks nobody but the file system, and makes nothing.
-func Plan(s Spec) Place {
+// Plan finds the location. It asks nobody but the file system, and makes nothing.
+func Plan(s Spec) Location {
 	dir := resolved(s.Dir)
-	p := Place{Spec: s, Top: findTop(dir), Branch: "den/" + component(s.Workspace) + "/" + component(s.Agent)}
+	p := Location{Spec: s, Top: findTop(dir), Branch: "den/" + component(s.Workspace) + "/" + component(s.Agent)}
 	top := p.Top
 	if top == "" {
 		top = dir // what is made there later says what is wrong
@@ -210,7 +210,7 @@ func readRecord(slot string) (Record, error) {
 }
 
 // Made returns the record of a place: fault.NotFound where nothing was made.
-func Made(p Place) (Record, error) { return readRecord(filepath.Dir(p.Path)) }
+func Made(p Location) (Record, error) { return readRecord(filepath.Dir(p.Path)) }
 
 // Records returns all records below a root, by agent, and what could not be
 // read.

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	placesVersion = 1
-	maxPlacesFile = 1 << 20
-	maxPlaces     = 500 // of each kind; the oldest are forgotten
-	maxInvited    = 200 // agents that are invited to one channel
+	channelsVersion = 1
+	maxChannelsFile = 1 << 20
+	maxChannels     = 500 // of each kind; the oldest are forgotten
+	maxInvited      = 200 // agents that are invited to one channel
 )
 
-// placesFile is what is remembered of channels over restarts. Names are
+// channelsFile is what is remembered of channels over restarts. Names are
 // compared without regard to case, as most servers do.
-type placesFile struct {
+type channelsFile struct {
 	V int `json:"v"`
 	// Joined are the channels that the agent joined by itself.
 	Joined []string `json:"joined,omitempty"`
@@ -34,42 +34,42 @@ type invitedTo struct {
 	Nicks   []string `json:"nicks"`
 }
 
-// places keeps a placesFile.
-type places struct {
+// channels keeps a channelsFile.
+type channels struct {
 	path string
 
 	mu   sync.Mutex // guards file, and the one on disk
-	file placesFile
+	file channelsFile
 }
 
-func openPlaces(path string) (*places, error) {
-	file, _, err := statefile.Load[placesFile](path, placesVersion, maxPlacesFile)
+func openChannels(path string) (*channels, error) {
+	file, _, err := statefile.Load[channelsFile](path, channelsVersion, maxChannelsFile)
 	if err != nil {
 		return nil, statefile.Advise(fmt.Errorf("read the agent's channels: %w", err), "remove the file to forget which channels the agent joined by itself")
 	}
-	return &places{path: path, file: file}, nil
+	return &channels{path: path, file: file}, nil
 }
 
 // change alters what is remembered, on disk first.
-func (p *places) change(alter func(*placesFile)) error {
+func (p *channels) change(alter func(*channelsFile)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	next := p.file.clone()
 	alter(&next)
-	if err := statefile.Save(p.path, placesVersion, next); err != nil {
+	if err := statefile.Save(p.path, channelsVersion, next); err != nil {
 		return fault.Errorf(fault.Storage, "remember the agent's channels: %w", err)
 	}
 	p.file = next
 	return nil
 }
 
-func (f placesFile) clone() placesFile {
+func (f channelsFile) clone() channelsFile {
 	f.Joined, f.Offered, f.Invited = slices.Clone(f.Joined), slices.Clone(f.Offered), slices.Clone(f.Invited)
 	return f
 }
 
 // withJoined adds the channels that the agent joined by itself.
-func (p *places) withJoined(channels []string) []string {
+func (p *channels) withJoined(channels []string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := slices.Clone(channels)
@@ -82,7 +82,7 @@ func (p *places) withJoined(channels []string) []string {
 }
 
 // wasOffered reports whether the agent was told of an invitation to a channel.
-func (p *places) wasOffered(channel string) bool {
+func (p *channels) wasOffered(channel string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return hasName(p.file.Offered, channel)
@@ -90,7 +90,7 @@ func (p *places) wasOffered(channel string) bool {
 
 // mayInvite reports whether an agent is to be invited to a channel: once, and
 // not more than there is room for.
-func (p *places) mayInvite(channel, nick string) bool {
+func (p *channels) mayInvite(channel, nick string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.file.invitedAt(channel)
@@ -107,25 +107,25 @@ func withName(all []string, name string) []string {
 		return all
 	}
 	all = append(all, name)
-	return all[max(0, len(all)-maxPlaces):]
+	return all[max(0, len(all)-maxChannels):]
 }
 
-func (f *placesFile) join(channel string)  { f.Joined = withName(f.Joined, channel) }
-func (f *placesFile) offer(channel string) { f.Offered = withName(f.Offered, channel) }
+func (f *channelsFile) join(channel string)  { f.Joined = withName(f.Joined, channel) }
+func (f *channelsFile) offer(channel string) { f.Offered = withName(f.Offered, channel) }
 
-func (f *placesFile) leave(channel string) {
+func (f *channelsFile) leave(channel string) {
 	f.Joined = slices.DeleteFunc(f.Joined, func(name string) bool { return strings.EqualFold(name, channel) })
 }
 
-func (f *placesFile) invitedAt(channel string) int {
+func (f *channelsFile) invitedAt(channel string) int {
 	return slices.IndexFunc(f.Invited, func(i invitedTo) bool { return strings.EqualFold(i.Channel, channel) })
 }
 
-func (f *placesFile) invite(channel, nick string) {
+func (f *channelsFile) invite(channel, nick string) {
 	at := f.invitedAt(channel)
 	if at < 0 {
 		f.Invited = append(f.Invited, invitedTo{Channel: channel})
-		f.Invited = f.Invited[max(0, len(f.Invited)-maxPlaces):]
+		f.Invited = f.Invited[max(0, len(f.Invited)-maxChannels):]
 		at = len(f.Invited) - 1
 	}
 	f.Invited[at].Nicks = append(slices.Clone(f.Invited[at].Nicks), nick)
