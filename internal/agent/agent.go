@@ -204,6 +204,43 @@ func (m *Managed) Peek(ctx context.Context, n int) (string, error) {
 	return m.provider.Peek(ctx, m.session, n)
 }
 
+// Held says why the agent must be left alone now, "" for no reason: a person
+// is at its terminal, or it asks somebody for a decision.
+func (m *Managed) Held(ctx context.Context) (string, error) {
+	if t, ok := m.provider.(provider.OnTerminal); ok {
+		n, _, err := t.Attached(ctx, m.session)
+		if err != nil && fault.KindOf(err) != fault.Unsupported {
+			return "", err
+		}
+		if n > 0 {
+			return "somebody is attached", nil
+		}
+	}
+	asks, err := m.screen.Asks(ctx)
+	if err != nil || !asks {
+		return "", err
+	}
+	return "it asks for a decision", nil
+}
+
+// LastWrite is when it last wrote something.
+func (m *Managed) LastWrite(ctx context.Context) (time.Time, error) {
+	at, err := m.provider.GetLastActivity(ctx, m.session)
+	if fault.KindOf(err) == fault.Unsupported {
+		return time.Time{}, nil
+	}
+	return at, err
+}
+
+// Exit is how it ended, nil while it runs and where that is not known.
+func (m *Managed) Exit(ctx context.Context) (*provider.Exit, error) {
+	exit, err := m.provider.Exit(ctx, m.session)
+	if k := fault.KindOf(err); k == fault.NotFound || k == fault.Unsupported {
+		return nil, nil
+	}
+	return exit, err
+}
+
 // Fingerprint is of the configuration as it should be.
 func (m *Managed) Fingerprint() Fingerprint { return FingerprintOf(m.config) }
 

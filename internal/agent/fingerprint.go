@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/statefile"
+	"den/internal/place/provider"
 )
 
 // fingerprintVersion changes when the same configuration hashes differently.
@@ -109,4 +111,30 @@ func (f Fingerprint) Diff(next Fingerprint) []string {
 	}
 	slices.Sort(changed)
 	return changed
+}
+
+// Drift returns what makes the running agent another than it should be, nil
+// for nothing. A session without a fingerprint is not den's doing, or its start
+// was cut off: it drifts.
+func (m *Managed) Drift(ctx context.Context) ([]string, error) {
+	kept, err := m.provider.GetMeta(ctx, m.session, MetaFingerprint)
+	if err != nil {
+		return nil, err
+	}
+	if kept == "" {
+		return []string{"no fingerprint: its start was cut off"}, nil
+	}
+	was, err := ParseFingerprint(kept)
+	if err != nil {
+		return nil, fmt.Errorf("agent '%s': %w", m.name, err)
+	}
+	return was.Diff(m.Fingerprint()), nil
+}
+
+// Glance tells what an observation of its session says of the agent: whether it
+// runs, and whether it takes a closer look to know that it is as it should be.
+func (m *Managed) Glance(o provider.Observation) (running, closer bool) {
+	was, err := ParseFingerprint(o.Meta[MetaFingerprint])
+	closer = err != nil || len(was.Diff(m.Fingerprint())) > 0 || len(m.config.Hints.ProcessNames) > 0
+	return o.Running, closer
 }

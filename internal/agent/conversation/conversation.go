@@ -59,14 +59,17 @@ type Activity string
 
 // What an agent does.
 const (
-	Starting Activity = "starting"
-	Ready    Activity = "ready"  // its turn is over; it takes a message
-	Busy     Activity = "busy"   // it works on a turn
-	Asking   Activity = "asking" // it waits for a decision; State.Question has it
-	Broken   Activity = "failed" // its last turn ended in an error; it takes a message
-	Gone     Activity = "gone"   // its process has ended
-	Unknown  Activity = "unknown"
+	Starting   Activity = "starting"
+	Ready      Activity = "ready"  // its turn is over
+	Busy       Activity = "busy"   // it works on a turn
+	Asking     Activity = "asking" // it waits for a decision; State.Question has it
+	TurnFailed Activity = "failed" // its last turn ended in an error
+	Gone       Activity = "gone"   // its process has ended
+	Unknown    Activity = "unknown"
 )
+
+// TakesMessage reports whether nothing keeps an agent from its next turn.
+func (a Activity) TakesMessage() bool { return a == Ready || a == TurnFailed }
 
 // State is what an agent does now, and how that is known.
 type State struct {

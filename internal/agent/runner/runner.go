@@ -344,7 +344,7 @@ func (r *Runner) stateLocked() conversation.State {
 	case r.turn != nil:
 		s.Activity, s.Since = conversation.Busy, r.turn.begun
 	case r.failure != nil:
-		s.Activity, s.Why = conversation.Broken, r.failure.WithAdvice()
+		s.Activity, s.Why = conversation.TurnFailed, r.failure.WithAdvice()
 	case r.session == nil:
 		s.Activity = conversation.Starting
 	default:

@@ -291,7 +291,7 @@ func TestFailedTurn(t *testing.T) {
 	if got := h.await(t, 1); got[0] != "m! bug: exit code 3 broken" {
 		t.Errorf("%q", got)
 	}
-	if s, _ := r.State(t.Context()); s.Activity != conversation.Broken || !strings.Contains(s.Why, "broken") {
+	if s, _ := r.State(t.Context()); s.Activity != conversation.TurnFailed || !strings.Contains(s.Why, "broken") {
 		t.Errorf("%+v", s)
 	}
 }
@@ -387,7 +387,7 @@ func TestLongPauseIsAFailure(t *testing.T) {
 	if got := h.await(t, 1); got[0] != "m~ quota: used up" {
 		t.Errorf("%q", got)
 	}
-	if s, _ := r.State(t.Context()); s.Activity != conversation.Broken || !strings.Contains(s.Why, "quota: used up") {
+	if s, _ := r.State(t.Context()); s.Activity != conversation.TurnFailed || !strings.Contains(s.Why, "quota: used up") {
 		t.Errorf("%+v", s)
 	}
 	if err := r.Resume(); err != nil {

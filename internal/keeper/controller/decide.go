@@ -19,16 +19,16 @@ type desired struct {
 
 // observed is what is true of an agent, as far as it could be asked.
 type observed struct {
-	known    bool // or nothing else here counts
-	problem  string
-	running  bool
-	partial  bool     // it runs, but its start was cut off
-	drift    []string // what differs from what it was started with
-	held     string   // why it must be left alone now, or ""
-	queued   bool     // it may not be replaced yet: others are
-	drained  bool     // it says that it has finished its work
-	activity time.Time
-	ready    bool // it waits for input
+	known     bool // or nothing else here counts
+	problem   string
+	running   bool
+	partial   bool     // it runs, but its start was cut off
+	drift     []string // what differs from what it was started with
+	held      string   // why it must be left alone now, or ""
+	queued    bool     // it may not be replaced yet: others are
+	drained   bool     // it says that it has finished its work
+	lastWrite time.Time
+	ready     bool // it waits for input
 }
 
 // action is what is to be done next.
@@ -123,7 +123,7 @@ func decideRunning(s observed, m memory, p Policy, now time.Time) decision {
 	case m.Drain != nil:
 		return decision{do: undrain, actual: keeper.Running, why: "the reason to stop it has gone"}
 	}
-	silent := m.silentSince(s.activity)
+	silent := m.silentSince(s.lastWrite)
 	if p.IdleTimeout > 0 && s.held == "" {
 		if due := silent.Add(p.IdleTimeout); !now.Before(due) {
 			return decision{do: stop, actual: keeper.Stopping, why: fmt.Sprintf("it was idle for %s", p.IdleTimeout)}

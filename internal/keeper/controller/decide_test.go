@@ -16,7 +16,7 @@ func TestDecide(t *testing.T) {
 	p.IdleTimeout = time.Hour
 	p.StallTimeout = 10 * time.Minute
 	run := desired{run: true}
-	up := observed{known: true, running: true, activity: ago(time.Second), ready: true}
+	up := observed{known: true, running: true, lastWrite: ago(time.Second), ready: true}
 	down := observed{known: true}
 	changed := func(s observed, f func(*observed)) observed { f(&s); return s }
 	began := memory{Up: true, Started: ago(2 * time.Hour)}
@@ -52,12 +52,12 @@ func TestDecide(t *testing.T) {
 		{"drift", run, changed(up, func(s *observed) { s.drift = []string{"env"} }), began, drain, keeper.Stopping, "env", time.Time{}},
 		{"drift, a person is there", run, changed(up, func(s *observed) { s.drift, s.held = []string{"env"}, "a person is attached" }), began, rest, keeper.Running, "a person is attached", now.Add(p.Patrol)},
 		{"restart asked", run, up, memory{Up: true, RestartAsked: true}, stop, keeper.Stopping, "asked for", time.Time{}},
-		{"idle", run, changed(up, func(s *observed) { s.activity = ago(time.Hour) }), began, stop, keeper.Stopping, "idle for 1h", time.Time{}},
-		{"idle, a person is there", run, changed(up, func(s *observed) { s.activity, s.held = ago(time.Hour), "somebody looks" }), began, rest, keeper.Running, "runs", time.Time{}},
-		{"stalls", run, changed(up, func(s *observed) { s.activity, s.ready = ago(11*time.Minute), false }), began, report, keeper.Running, "stalls", time.Time{}},
-		{"stalls, was told", run, changed(up, func(s *observed) { s.activity, s.ready = ago(11*time.Minute), false }), memory{Up: true, Started: ago(time.Hour), Stalled: true}, rest, keeper.Running, "stalls", time.Time{}},
-		{"silent but ready", run, changed(up, func(s *observed) { s.activity = ago(30 * time.Minute) }), began, rest, keeper.Running, "runs", time.Time{}},
-		{"fresh start is not idle", run, changed(up, func(s *observed) { s.activity = time.Time{} }), memory{Up: true, Started: ago(time.Minute)}, rest, keeper.Running, "runs", time.Time{}},
+		{"idle", run, changed(up, func(s *observed) { s.lastWrite = ago(time.Hour) }), began, stop, keeper.Stopping, "idle for 1h", time.Time{}},
+		{"idle, a person is there", run, changed(up, func(s *observed) { s.lastWrite, s.held = ago(time.Hour), "somebody looks" }), began, rest, keeper.Running, "runs", time.Time{}},
+		{"stalls", run, changed(up, func(s *observed) { s.lastWrite, s.ready = ago(11*time.Minute), false }), began, report, keeper.Running, "stalls", time.Time{}},
+		{"stalls, was told", run, changed(up, func(s *observed) { s.lastWrite, s.ready = ago(11*time.Minute), false }), memory{Up: true, Started: ago(time.Hour), Stalled: true}, rest, keeper.Running, "stalls", time.Time{}},
+		{"silent but ready", run, changed(up, func(s *observed) { s.lastWrite = ago(30 * time.Minute) }), began, rest, keeper.Running, "runs", time.Time{}},
+		{"fresh start is not idle", run, changed(up, func(s *observed) { s.lastWrite = time.Time{} }), memory{Up: true, Started: ago(time.Minute)}, rest, keeper.Running, "runs", time.Time{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := decide(tt.w, tt.s, tt.m, p, now)

@@ -177,8 +177,8 @@ func (a fakeAgent) Drained(context.Context) (bool, error) {
 	defer a.mu.Unlock()
 	return a.drained, nil
 }
-func (a fakeAgent) Activity(context.Context) (time.Time, error) { return time.Time{}, nil }
-func (a fakeAgent) Ready(context.Context) bool                  { return true }
+func (a fakeAgent) LastWrite(context.Context) (time.Time, error) { return time.Time{}, nil }
+func (a fakeAgent) Ready(context.Context) bool                   { return true }
 func (a fakeAgent) Exit(context.Context) (*provider.Exit, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -62,9 +62,9 @@ type drainMemory struct {
 func (m memory) Trial() bool { return m.Quarantines > 0 && !m.QuarantinedUntil.IsZero() }
 
 // silentSince is the last time that the agent is known to have done something.
-func (m memory) silentSince(activity time.Time) time.Time {
+func (m memory) silentSince(lastWrite time.Time) time.Time {
 	latest := m.Started
-	for _, t := range []time.Time{activity, m.Active} {
+	for _, t := range []time.Time{lastWrite, m.Active} {
 		if t.After(latest) {
 			latest = t
 		}

@@ -45,7 +45,7 @@ func (w *worker) observe(ctx context.Context) observed {
 		err = errors.Join(err, derr)
 	}
 	if p.IdleTimeout > 0 || p.StallTimeout > 0 {
-		s.activity, _ = sub.Activity(ctx) // zero: not known
+		s.lastWrite, _ = sub.LastWrite(ctx) // zero: not known
 	}
 	if p.StallTimeout > 0 {
 		s.ready = sub.Ready(ctx)
@@ -86,8 +86,8 @@ func (w *worker) noteChanges(ctx context.Context, s observed) {
 		w.event(keeper.EventAdopted, "it was running", nil)
 	case s.running && m.Failures > 0 && now.Sub(m.Started) >= stable:
 		w.remember((*memory).forgive)
-	case s.running && m.Stalled && s.activity.After(m.Active):
-		w.remember(func(m *memory) { m.Stalled, m.Active = false, s.activity })
+	case s.running && m.Stalled && s.lastWrite.After(m.Active):
+		w.remember(func(m *memory) { m.Stalled, m.Active = false, s.lastWrite })
 	case !s.running && m.Up:
 		w.died(ctx, m, now)
 	case !s.running:

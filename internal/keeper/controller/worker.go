@@ -377,8 +377,8 @@ type Subject interface {
 	Undrain(ctx context.Context) error
 	Drained(ctx context.Context) (bool, error)
 
-	// Activity is when it last wrote something; zero if that is not known.
-	Activity(ctx context.Context) (time.Time, error)
+	// LastWrite is when it last wrote something; zero if that is not known.
+	LastWrite(ctx context.Context) (time.Time, error)
 	// Ready reports whether it waits for input; false if that is not known.
 	Ready(ctx context.Context) bool
 	// Exit is how it ended, nil if that is not known.

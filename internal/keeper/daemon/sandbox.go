@@ -69,7 +69,7 @@ func (d *deps) tellDenials(name, key string, p *sandbox.Policy, peek func(contex
 		if next != nil {
 			next(s)
 		}
-		if s.Activity == conversation.Ready || s.Activity == conversation.Asking || s.Activity == conversation.Broken {
+		if s.Activity.TakesMessage() || s.Activity == conversation.Asking {
 			d.lookForDenials(context.Background(), name, key, p, peek, s.Why)
 		}
 	}

@@ -21,7 +21,7 @@ func (d *deps) tellState(name, key string, codingAgent bool, noted *notes.Agent)
 		case conversation.Asking:
 			e.Type, e.Why = keeper.EventAsking, s.Question.Text
 			e.Detail["question"] = s.Question
-		case conversation.Broken:
+		case conversation.TurnFailed:
 			e.Detail["note"] = s.Why
 		case conversation.Ready, conversation.Busy:
 		default:
@@ -41,7 +41,7 @@ func showState(status *keeper.AgentStatus, s conversation.State) {
 		return
 	}
 	status.State, status.Question = string(s.Activity), s.Question
-	if s.Activity == conversation.Broken {
+	if s.Activity == conversation.TurnFailed {
 		status.StateWhy = s.Why
 	}
 	if b := s.Budget; b != nil {

@@ -135,7 +135,7 @@ func nextNote(t attention.Note, s conversation.State, at time.Time, atTurn bool)
 		return attention.Note{}
 	case conversation.Busy, conversation.Asking:
 		return t.Work(at)
-	case conversation.Broken:
+	case conversation.TurnFailed:
 		why := cmp.Or(s.Why, "its turn failed")
 		if t.Activity == attention.Working || t.Failure != why {
 			return t.Fail(at, why)

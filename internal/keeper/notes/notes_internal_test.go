@@ -17,7 +17,7 @@ import (
 func TestTurnsOfAConversation(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0).UTC() }
 	asks := conversation.State{Activity: conversation.Asking, Question: &conversation.Question{Text: "Run make?", Options: []conversation.Option{{ID: "1", Label: "Yes"}}}}
-	fails := conversation.State{Activity: conversation.Broken, Why: "the API refused"}
+	fails := conversation.State{Activity: conversation.TurnFailed, Why: "the API refused"}
 	told := func(activity conversation.Activity) conversation.State {
 		return conversation.State{Activity: activity, Source: "its server"}
 	}

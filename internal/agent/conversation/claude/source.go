@@ -196,7 +196,7 @@ func (s *Source) withFailure(f *sessionFile) conversation.State {
 	// Best effort: a session without a transcript has had no turn.
 	failed, err := s.last.read(f.SessionID, func() (string, error) { return s.transcriptOf(f) })
 	if err == nil && failed != "" {
-		state.Activity, state.Why = conversation.Broken, failed
+		state.Activity, state.Why = conversation.TurnFailed, failed
 	}
 	return state
 }

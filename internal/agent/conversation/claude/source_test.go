@@ -144,7 +144,7 @@ func TestSourceTellsFailures(t *testing.T) {
 	if err := os.WriteFile(transcript, lines, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	await(t, s, conversation.Broken)
+	await(t, s, conversation.TurnFailed)
 	if state, err := s.State(t.Context()); err != nil || !strings.Contains(state.Why, "429") {
 		t.Errorf("%+v, %v", state, err)
 	}

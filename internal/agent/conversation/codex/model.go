@@ -263,7 +263,7 @@ func (m *model) state() conversation.State {
 	case working:
 		return conversation.State{Activity: conversation.Busy}
 	case main.Status.Type == "systemError":
-		return conversation.State{Activity: conversation.Broken, Why: m.failed}
+		return conversation.State{Activity: conversation.TurnFailed, Why: m.failed}
 	case m.unasked():
 		return conversation.State{Activity: conversation.Busy, Why: "a message came in the last moment of its turn"}
 	}

@@ -89,7 +89,7 @@ func (m *model) state(working bool) conversation.State {
 	case !m.begun:
 		s.Activity, s.Why = conversation.Unknown, "it has had no message yet"
 	case m.failed != "":
-		s.Activity, s.Why = conversation.Broken, m.failed
+		s.Activity, s.Why = conversation.TurnFailed, m.failed
 	}
 	return s
 }

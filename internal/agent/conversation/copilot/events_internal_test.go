@@ -89,7 +89,7 @@ func TestRecordedFailure(t *testing.T) {
 		}
 		return m.state(false)
 	}
-	if s := apply(data); s.Activity != conversation.Broken || !strings.HasPrefix(s.Why, "Failed to get response from the AI model; retried 5 times") {
+	if s := apply(data); s.Activity != conversation.TurnFailed || !strings.HasPrefix(s.Why, "Failed to get response from the AI model; retried 5 times") {
 		t.Errorf("%+v", s)
 	}
 	failed := m
@@ -100,7 +100,7 @@ func TestRecordedFailure(t *testing.T) {
 		}
 	}
 	m = failed
-	if s := apply([]byte(`{"type":"session.error","data":{"message":{"text":"odd"}}}`)); s.Activity != conversation.Broken || s.Why == "" {
+	if s := apply([]byte(`{"type":"session.error","data":{"message":{"text":"odd"}}}`)); s.Activity != conversation.TurnFailed || s.Why == "" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -120,7 +120,7 @@ func TestStates(t *testing.T) {
 		{"a decision", model{begun: true, open: asks}, true, conversation.Asking},
 		{"a turn that the state file does not know of yet", model{begun: true, calling: true}, false, conversation.Busy},
 		{"a decision in it", model{begun: true, calling: true, open: asks}, false, conversation.Asking},
-		{"after a turn that failed", model{begun: true, failed: "no"}, false, conversation.Broken},
+		{"after a turn that failed", model{begun: true, failed: "no"}, false, conversation.TurnFailed},
 		{"a turn that is tried again", model{begun: true, failed: "no"}, true, conversation.Busy},
 		{"a decision of a turn that is over", model{begun: true, open: asks}, false, conversation.Ready},
 	} {

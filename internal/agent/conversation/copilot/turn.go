@@ -104,8 +104,7 @@ func (s *Source) ReplyTo(ctx context.Context, m conversation.Asked) (conversatio
 		return conversation.Reply{}, err
 	}
 	reply, found := conversation.Reply{}, false
-	over := state.Activity == conversation.Ready || state.Activity == conversation.Broken
-	err = s.reading.Read(filepath.Join(session, "events.jsonl"), m, func(t *turn) { reply, found = t.told(over), t.id != "" })
+	err = s.reading.Read(filepath.Join(session, "events.jsonl"), m, func(t *turn) { reply, found = t.told(state.Activity.TakesMessage()), t.id != "" })
 	if err == nil && !found {
 		err = fault.Errorf(fault.NotFound, "Copilot's events do not have the message")
 	}

@@ -203,7 +203,7 @@ func (m *model) state() conversation.State {
 			}
 		}
 	case m.failed != "":
-		s.Activity, s.Why = conversation.Broken, m.failed
+		s.Activity, s.Why = conversation.TurnFailed, m.failed
 	}
 	return s
 }

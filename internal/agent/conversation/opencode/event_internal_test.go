@@ -83,7 +83,7 @@ func TestStates(t *testing.T) {
 		{"a session is busy that asked before", []string{ask, busy}, conversation.Asking},
 		{"a turn that ended took its question with it", []string{busy, ask, idle}, conversation.Ready},
 		{"a subagent works on", []string{busy, child, idle}, conversation.Busy},
-		{"an API error", []string{busy, fails, idle}, conversation.Broken},
+		{"an API error", []string{busy, fails, idle}, conversation.TurnFailed},
 		{"work after an API error", []string{busy, fails, idle, busy}, conversation.Busy},
 		{"a good turn after an API error", []string{busy, fails, idle, busy, idle}, conversation.Ready},
 		{"events of other kinds", []string{`data: {"type":"pty.created","properties":7}`, ": comment", "event: x", busy}, conversation.Busy},

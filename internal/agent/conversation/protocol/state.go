@@ -42,7 +42,7 @@ func (c *Conversation) stateBy(ctx context.Context, told conversation.State) (co
 // Ready reports whether the agent waits for a message.
 func (c *Conversation) Ready(ctx context.Context) bool {
 	s, err := c.State(ctx)
-	return err == nil && (s.Activity == conversation.Ready || s.Activity == conversation.Broken)
+	return err == nil && s.Activity.TakesMessage()
 }
 
 // LastState is the state as Run last saw it, the zero State before that.
@@ -127,7 +127,7 @@ func (c *Conversation) keepState(now *conversation.State) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was := c.state
-	changed = was.Activity != now.Activity || now.Activity == conversation.Broken && was.Why != now.Why || idOf(was.Question) != idOf(now.Question)
+	changed = was.Activity != now.Activity || now.Activity == conversation.TurnFailed && was.Why != now.Why || idOf(was.Question) != idOf(now.Question)
 	if now.Since.IsZero() && !changed {
 		now.Since = was.Since
 	}

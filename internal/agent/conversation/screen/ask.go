@@ -193,7 +193,7 @@ func (a *ask) record(ctx context.Context) (conversation.Reply, error) {
 // done takes the reply.
 func (a *ask) done(r conversation.Reply) bool {
 	r.Ended = true
-	if a.state.Activity == conversation.Broken && r.Failure == "" && r.Text == "" {
+	if a.state.Activity == conversation.TurnFailed && r.Failure == "" && r.Text == "" {
 		r.Failure = a.state.Why
 	}
 	if r.Duration == 0 && !a.repeated && !a.message.Handed.IsZero() {

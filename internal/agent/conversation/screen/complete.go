@@ -19,7 +19,7 @@ type seen struct {
 // same reports whether a later state differs in nothing that callers act on. A
 // question that was told in part, and is whole by now, is the same one.
 func (s seen) same(later seen) bool {
-	if s.Activity != later.Activity || s.Activity == conversation.Broken && s.Why != later.Why {
+	if s.Activity != later.Activity || s.Activity == conversation.TurnFailed && s.Why != later.Why {
 		return false
 	}
 	if s.Question == nil || later.Question == nil {
@@ -40,7 +40,7 @@ func (s seen) whole() bool { return s.Question == nil || len(s.Question.Options)
 // completed adds to the word of a source what only the screen knows: what is
 // asked, where the source tells that something is, and what no source tells.
 func (c *Conversation) completed(ctx context.Context, told conversation.State) seen {
-	s := seen{State: told, over: told.Activity == conversation.Ready || told.Activity == conversation.Broken}
+	s := seen{State: told, over: told.Activity.TakesMessage()}
 	if told.Question != nil {
 		s.told, s.partial = told.Question.ID, len(told.Question.Options) == 0
 	}
@@ -92,7 +92,7 @@ func (p *profile) complete(s *seen, screen, prompt string) {
 // fail makes a state that of a turn that failed, if there is a reason.
 func (s *seen) fail(why string) {
 	if why != "" {
-		s.Activity, s.Why, s.Source = conversation.Broken, why, screenSource
+		s.Activity, s.Why, s.Source = conversation.TurnFailed, why, screenSource
 	}
 }
 

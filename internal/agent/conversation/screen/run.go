@@ -125,7 +125,7 @@ func (c *Conversation) settled(s conversation.State) bool {
 	switch s.Activity {
 	case conversation.Ready:
 		return c.source == nil
-	case conversation.Asking, conversation.Broken:
+	case conversation.Asking, conversation.TurnFailed:
 		return c.source == nil && s.Source == screenSource
 	}
 	return false

@@ -112,7 +112,7 @@ func (p *profile) stateOf(screen, prompt string) conversation.State {
 		return conversation.State{Activity: conversation.Starting}
 	}
 	if why := p.failure(rows, at, prompt); why != "" {
-		return conversation.State{Activity: conversation.Broken, Why: why}
+		return conversation.State{Activity: conversation.TurnFailed, Why: why}
 	}
 	return conversation.State{Activity: conversation.Ready}
 }
@@ -183,7 +183,7 @@ func (c *Conversation) Ready(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	if s, ok := c.sourceState(ctx); ok {
-		return s.Activity == conversation.Ready || s.Activity == conversation.Broken
+		return s.Activity.TakesMessage()
 	}
 	if prefix := c.hints.ReadyPrompt; prefix != "" {
 		screen, err := c.peek(ctx, peekLines)

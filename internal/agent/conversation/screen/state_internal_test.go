@@ -79,7 +79,7 @@ func TestFailuresOnRecordedScreens(t *testing.T) {
 	} {
 		p := profileOf(c.vendor)
 		screen := screenOf(t, c.screen)
-		if s := p.stateOf(screen, c.prompt); s.Activity != conversation.Broken || s.Why != c.want {
+		if s := p.stateOf(screen, c.prompt); s.Activity != conversation.TurnFailed || s.Why != c.want {
 			t.Errorf("%s: %s, %q", c.screen, s.Activity, s.Why)
 		}
 		// The next turn went well.
@@ -98,7 +98,7 @@ func TestFailuresThatNoSourceTells(t *testing.T) {
 		vendor, prompt, screen string
 		told, want             conversation.Activity
 	}{
-		{"gemini", "> ", "gemini-failed-login", conversation.Ready, conversation.Broken},
+		{"gemini", "> ", "gemini-failed-login", conversation.Ready, conversation.TurnFailed},
 		{"gemini", "> ", "gemini-failed-login", conversation.Busy, conversation.Busy},
 		{"gemini", "> ", "gemini-answered", conversation.Ready, conversation.Ready},
 		{"gemini", "> ", "gemini-interrupted", conversation.Ready, conversation.Ready},
@@ -106,7 +106,7 @@ func TestFailuresThatNoSourceTells(t *testing.T) {
 	} {
 		s := seen{State: conversation.State{Activity: c.told}}
 		profileOf(c.vendor).complete(&s, screenOf(t, c.screen), c.prompt)
-		if s.Activity != c.want || (s.Why != "") != (c.want == conversation.Broken) {
+		if s.Activity != c.want || (s.Why != "") != (c.want == conversation.TurnFailed) {
 			t.Errorf("%s, %s: %+v", c.screen, c.told, s.State)
 		}
 	}
