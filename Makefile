@@ -113,7 +113,7 @@ attack: setup build ## try every known attack on den again, and print what each 
 
 .PHONY: test-podman
 test-podman: setup ## in containers of podman: shell marks, agents that talk, agents that move, and agents that sleep and wake
-	DEN_TEST_PODMAN=1 $(GO) test -count 1 -timeout 10m -run 'TestMarksInAContainer|TestMindInAContainer|TestAgentsLeaveContainers|TestKernelInAContainer' -v ./acceptance/
+	DEN_TEST_PODMAN=1 $(GO) test -count 1 -timeout 10m -run 'TestMarksInAContainer|TestHarnessBesideAContainer|TestAgentsLeaveContainers|TestKernelInAContainer' -v ./acceptance/
 
 .PHONY: image
 image: build ## den's image as bin/den-image.tar, for clusters: it has the keeper, and brings den into pods
@@ -152,7 +152,7 @@ test-mcp: ## every tool of den mcp by the MCP inspector, over stdio and HTTP (in
 .PHONY: test-agents
 test-agents: setup ## install pinned coding agents from npm and drive them against a model stub
 	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 40m -run "TestRealAgents|TestAgentApprovals|TestAgentStates|TestAgentPictures|TestAgentAnswers|TestAgentSkill|TestAgentKernel|TestAgentMCP|TestAgentPolicy" -v ./acceptance/
-	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -parallel 4 -run TestRealMinds -v ./acceptance/
+	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -parallel 4 -run TestRealHarnesses -v ./acceptance/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 10m -v ./internal/testkit/modelstub/realcli/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/agent/runner/claude/ ./internal/agent/runner/codex/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/agent/runner/acp/ ./internal/agent/runner/copilot/

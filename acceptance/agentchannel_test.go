@@ -19,7 +19,7 @@ import (
 // 'den skills install' knows each.
 var channelAgents = []struct {
 	skills  string
-	backend mindBackend
+	backend harnessBackend
 	agent   skillAgent
 }{
 	{"claude", backendNamed("claude"), skillAgentNamed("claude")},
@@ -28,8 +28,8 @@ var channelAgents = []struct {
 	{"copilot", backendNamed("copilot"), skillAgent{name: "copilot", skillTool: "skill", run: func(command string) modelstub.Reply { return useShell("bash", command) }}},
 }
 
-func backendNamed(name string) mindBackend {
-	return realBackends[slices.IndexFunc(realBackends, func(b mindBackend) bool { return b.name == name })]
+func backendNamed(name string) harnessBackend {
+	return realBackends[slices.IndexFunc(realBackends, func(b harnessBackend) bool { return b.name == name })]
 }
 
 func skillAgentNamed(name string) skillAgent {
@@ -47,7 +47,7 @@ func TestAgentSkillChannel(t *testing.T) {
 		t.Run(c.backend.name, func(t *testing.T) {
 			t.Parallel()
 			stub := modelstub.Start(t)
-			m := &mindTrial{backend: c.backend, stub: stub, answers: map[string]int{}}
+			m := &harnessTrial{backend: c.backend, stub: stub, answers: map[string]int{}}
 			m.kept = keepWorkspace(t, c.backend.name, c.backend.home(t, stub), "")
 			h := m.agentHome
 			path := filepath.Dir(m.den) + ":" + h.Getenv("PATH")
@@ -58,7 +58,7 @@ func TestAgentSkillChannel(t *testing.T) {
 			about := func(r *modelstub.Request) bool { return strings.Contains(string(r.Body), "task:port") }
 			stub.Always(modelstub.All(modelstub.Offers(c.backend.tool), about), modelstub.Decide(mind.reply))
 			t.Cleanup(func() { t.Logf("what the model did:\n%s", strings.Join(mind.done(), "\n")) })
-			m.begin(t, mindSettings{more: "permissions = [{ outcome = \"allow\", command = \"den channel *\" }, { outcome = \"allow\", command = \"cat *\" }, { outcome = \"allow\", tool = \"Skill\" }]\n"})
+			m.begin(t, harnessSettings{more: "permissions = [{ outcome = \"allow\", command = \"den channel *\" }, { outcome = \"allow\", command = \"cat *\" }, { outcome = \"allow\", tool = \"Skill\" }]\n"})
 			if err := m.bob.client.Join(t.Context(), "#builds", ""); err != nil {
 				t.Fatal(err)
 			}

@@ -51,14 +51,14 @@ func newFleet(t *testing.T) *fleet {
 		file.WriteString("\n" + agentTable(realAgent{name: name, args: append([]string{}, a.args...)}, f.homes[name]))
 		initRepository(t, f.homes[name].Work)
 	}
-	mind := realcli.Claude(t, stub)
-	f.homes["mind"] = mind
-	fmt.Fprintf(&file, "\n[[agents]]\nname = \"mind\"\nagent = \"claude\"\ndir = %q\n", mind.Work)
-	writeEnv(&file, mind)
+	coder := realcli.Claude(t, stub)
+	f.homes["coder"] = coder
+	fmt.Fprintf(&file, "\n[[agents]]\nname = \"coder\"\nagent = \"claude\"\ndir = %q\n", coder.Work)
+	writeEnv(&file, coder)
 	for name, command := range map[string]string{"shell": `["bash", "--norc"]`, "crash": `["sh", "-c", "echo panic; exit 3"]`, "task": `["sh", "-c", "echo finished"]`} {
 		fmt.Fprintf(&file, "\n[[agents]]\nname = %q\nstart_command = %s\ndir = %q\nrestart = { policy = \"never\" }\n", name, command, t.TempDir())
 	}
-	f.kept = keepWorkspace(t, "mind", mind, file.String())
+	f.kept = keepWorkspace(t, "coder", coder, file.String())
 	f.script()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
@@ -358,7 +358,7 @@ func TestAgentStatesAreSeen(t *testing.T) {
 	f.watch(t)
 	want := states{
 		"claude": attention.Ready, "codex": attention.Ready, "opencode": attention.Ready, "gemini": attention.Ready,
-		"mind": attention.Ready, "shell": attention.Ready, "crash": attention.Failed, "task": attention.Done,
+		"coder": attention.Ready, "shell": attention.Ready, "crash": attention.Failed, "task": attention.Done,
 	}
 	f.agree("up", want)
 
@@ -392,10 +392,10 @@ func TestAgentStatesAreSeen(t *testing.T) {
 	answer := make(chan string, 1) // room for the one
 	byPage := modelstub.Contains("make by-page")
 	f.goes(want, change{
-		what: "a permission by protocol", agent: "mind", to: attention.Asking, notifies: true,
+		what: "a permission by protocol", agent: "coder", to: attention.Asking, notifies: true,
 		cause: func() error {
 			go func() {
-				out, errOut, code := f.try("agent", "ask", "mind", "make by-page", "-t", "3m")
+				out, errOut, code := f.try("agent", "ask", "coder", "make by-page", "-t", "3m")
 				answer <- fmt.Sprintf("%s%s (%d)", out, errOut, code)
 			}()
 			return nil
@@ -404,7 +404,7 @@ func TestAgentStatesAreSeen(t *testing.T) {
 	})
 	f.until(`document.querySelector(".request") && document.getElementById("attention").dataset.armed === "yes"`)
 	f.goes(want, change{
-		what: "approved on the page", agent: "mind", to: attention.Ready, // who asked was told
+		what: "approved on the page", agent: "coder", to: attention.Ready, // who asked was told
 		cause: func() error {
 			return f.page.Eval(f.ctx, `[...document.querySelectorAll(".request button")].find(b => b.textContent === "Approve").click()`, nil)
 		},
@@ -419,8 +419,8 @@ func TestAgentStatesAreSeen(t *testing.T) {
 		what: "answered", agent: "claude", to: attention.Done,
 		cause: den("agent", "answer", "claude", question, "1"), seen: f.shows("claude", "It is made."),
 	})
-	if !f.made("mind", "by-page") || !f.made("claude", "by-screen") {
-		t.Errorf("made: %v by the mind, %v by claude", f.made("mind", "by-page"), f.made("claude", "by-screen"))
+	if !f.made("coder", "by-page") || !f.made("claude", "by-screen") {
+		t.Errorf("made: %v by the coder, %v by claude", f.made("coder", "by-page"), f.made("claude", "by-screen"))
 	}
 	f.goes(want, change{
 		what: "the long turn is over", agent: "codex", to: attention.Done,

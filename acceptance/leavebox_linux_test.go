@@ -14,7 +14,7 @@ import (
 // Where the agents of TestAgentsLeaveContainers may live.
 const (
 	inContainer = `session_provider = "container"
-container = { image = "localhost/den-test-mind:1", network = "none" }
+container = { image = "localhost/den-test-box:1", network = "none" }
 `
 	onThisMachine = ""
 	talks         = `agent = "script"
@@ -30,7 +30,7 @@ start_command = ["sh", "-c", "cat"]
 func TestAgentsLeaveContainers(t *testing.T) {
 	need.Target(t, "DEN_TEST_PODMAN", "make test-podman")
 	podman := startContainer(t)
-	podman.importImage(t, "localhost/den-test-mind:1")
+	podman.importImage(t, "localhost/den-test-box:1")
 	socket := podman.serve(t)
 	w := newWorld(t)
 	w.den = staticDen(t)

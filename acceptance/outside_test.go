@@ -26,7 +26,7 @@ func TestOwnerFromOutside(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	trusting := makeCertificate(t, certFile, keyFile)
-	m := newMindTrial(t, fakeBackends[0], mindSettings{
+	m := newHarnessTrial(t, fakeBackends[0], harnessSettings{
 		account: "boss",
 		server:  fmt.Sprintf("[server]\nlisten = \"127.0.0.1:0\"\ntls_cert = %q\ntls_key = %q\n", certFile, keyFile),
 	})
@@ -79,7 +79,7 @@ func TestOwnerFromOutside(t *testing.T) {
 // awaitEnd waits until the connection was cut.
 func (p *talker) awaitEnd(t testing.TB) {
 	t.Helper()
-	for late := time.After(mindPatience); ; {
+	for late := time.After(harnessPatience); ; {
 		p.mu.Lock()
 		news, ended := p.news, false
 		for _, e := range p.heard {

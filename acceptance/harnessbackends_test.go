@@ -10,9 +10,9 @@ import (
 	"den/internal/testkit/modelstub/realcli"
 )
 
-// A mindBackend is an agent that is driven by its protocol, and what differs
+// A harnessBackend is an agent that is driven by its protocol, and what differs
 // between agents.
-type mindBackend struct {
+type harnessBackend struct {
 	name    string   // of the agent and its program
 	backend string   // in the workspace file
 	command []string // of an ACP agent
@@ -40,7 +40,7 @@ type mindBackend struct {
 var usedUp = modelstub.Reply{Failure: &modelstub.Failure{Status: 429, Message: "used up", RetryAfter: time.Hour}}
 
 // fakeBackends are driven in 'make test'.
-var fakeBackends = []mindBackend{
+var fakeBackends = []harnessBackend{
 	{
 		name: "claude", backend: "claude", tool: fakeTool, quota: usedUp, full: modelstub.Fail(413), waits: true,
 		home:  func(t *testing.T, stub *modelstub.Server) *realcli.Home { return fakeHome(t, stub, "claude") },
@@ -54,7 +54,7 @@ var fakeBackends = []mindBackend{
 }
 
 // realBackends are driven in 'make test-agents'.
-var realBackends = []mindBackend{
+var realBackends = []harnessBackend{
 	{
 		name: "claude", backend: "claude", tool: "Bash", quota: usedUp,
 		home:  func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Claude(t, stub) },
@@ -98,7 +98,7 @@ var realBackends = []mindBackend{
 }
 
 // afterDenial is the answer to a task for which a command was not allowed.
-func (b mindBackend) afterDenial(word string) string {
+func (b harnessBackend) afterDenial(word string) string {
 	if b.stops {
 		return "I could not answer: what I asked permission for was not allowed"
 	}
@@ -106,7 +106,7 @@ func (b mindBackend) afterDenial(word string) string {
 }
 
 // version is the agent's own word for it.
-func (b mindBackend) version(t *testing.T, h *realcli.Home) string {
+func (b harnessBackend) version(t *testing.T, h *realcli.Home) string {
 	t.Helper()
 	cmd := exec.Command(h.Program, "--version")
 	cmd.Env, cmd.Dir = h.Env, h.Work

@@ -20,22 +20,22 @@ import (
 	"den/internal/testkit/modelstub"
 )
 
-// mindPatience is for real agents on a busy machine. Nothing is measured by it.
-const mindPatience = 3 * time.Minute
+// harnessPatience is for real agents on a busy machine. Nothing is measured by it.
+const harnessPatience = 3 * time.Minute
 
-// A mindTrial is a workspace with one agent that talks, its model, and bob, who
+// A harnessTrial is a workspace with one agent that talks, its model, and bob, who
 // owns the agent.
-type mindTrial struct {
+type harnessTrial struct {
 	*kept
-	backend mindBackend
+	backend harnessBackend
 	stub    *modelstub.Server
-	model   *mindModel
+	model   *harnessModel
 	bob     *talker
 	answers map[string]int // that bob must have heard, and how often
 }
 
-// mindSettings are what trials differ in.
-type mindSettings struct {
+// harnessSettings are what trials differ in.
+type harnessSettings struct {
 	expiry     string // of approvals
 	supervisor string // the table of the workspace file, or ""
 	server     string // likewise
@@ -43,18 +43,18 @@ type mindSettings struct {
 	more       string // lines of the agent's table
 }
 
-func newMindTrial(t *testing.T, b mindBackend, s mindSettings) *mindTrial {
+func newHarnessTrial(t *testing.T, b harnessBackend, s harnessSettings) *harnessTrial {
 	t.Helper()
 	stub := modelstub.Start(t)
 	h := b.home(t, stub)
-	m := &mindTrial{backend: b, stub: stub, model: newMindModel(b, stub), answers: map[string]int{}}
+	m := &harnessTrial{backend: b, stub: stub, model: newHarnessModel(b, stub), answers: map[string]int{}}
 	m.kept = keepWorkspace(t, b.name, h, "")
 	m.begin(t, s)
 	return m
 }
 
 // begin starts the workspace, and has bob meet the agent.
-func (m *mindTrial) begin(t *testing.T, s mindSettings) {
+func (m *harnessTrial) begin(t *testing.T, s harnessSettings) {
 	t.Helper()
 	m.configure(s)
 	t.Cleanup(func() {
@@ -67,7 +67,7 @@ func (m *mindTrial) begin(t *testing.T, s mindSettings) {
 }
 
 // configure writes the workspace file.
-func (m *mindTrial) configure(s mindSettings) {
+func (m *harnessTrial) configure(s harnessSettings) {
 	m.t.Helper()
 	var file strings.Builder
 	fmt.Fprintf(&file, "[workspace]\nname = \"w\"\n\n%s\n%s\n[[agents]]\nname = %q\nagent = %q\ndir = %q\nchannels = [\"#general\"]\n",
@@ -91,7 +91,7 @@ func (m *mindTrial) configure(s mindSettings) {
 }
 
 // explain logs what helps to understand a trial that failed.
-func (m *mindTrial) explain() {
+func (m *harnessTrial) explain() {
 	log, err := os.ReadFile(filepath.Join(m.stateDir(), "harness.log"))
 	var asked []string
 	for _, r := range m.stub.Requests() {
@@ -100,11 +100,11 @@ func (m *mindTrial) explain() {
 	m.t.Logf("the harness's log: %v\n%s\nwhat bob heard:\n%s\nwhat the model was asked:\n%s", err, log, m.bob, strings.Join(asked, "\n"))
 }
 
-func (m *mindTrial) stateDir() string {
+func (m *harnessTrial) stateDir() string {
 	return filepath.Join(filepath.Dir(m.file), ".den", "minds", m.agent)
 }
 
-func (m *mindTrial) ps() keeper.Ps {
+func (m *harnessTrial) ps() keeper.Ps {
 	m.t.Helper()
 	var ps keeper.Ps
 	if err := json.Unmarshal([]byte(m.do("ps", "-j")), &ps); err != nil {
@@ -113,7 +113,7 @@ func (m *mindTrial) ps() keeper.Ps {
 	return ps
 }
 
-func (m *mindTrial) status() ipc.AgentStatus {
+func (m *harnessTrial) status() ipc.AgentStatus {
 	m.t.Helper()
 	var s ipc.AgentStatus
 	if err := json.Unmarshal([]byte(m.do("harness", "status", m.agent, "-j")), &s); err != nil {
@@ -123,14 +123,14 @@ func (m *mindTrial) status() ipc.AgentStatus {
 }
 
 // mention says something to the agent in the channel.
-func (m *mindTrial) mention(format string, args ...any) {
+func (m *harnessTrial) mention(format string, args ...any) {
 	m.t.Helper()
 	m.bob.say(m.t, "#general", "@"+m.agent+" "+fmt.Sprintf(format, args...))
 }
 
 // answered waits for one more answer of this text, in the channel or to bob
 // alone. At the end of the trial there must be no more of them.
-func (m *mindTrial) answered(target, text string) {
+func (m *harnessTrial) answered(target, text string) {
 	m.t.Helper()
 	key := target + " " + text
 	m.answers[key]++
@@ -138,14 +138,14 @@ func (m *mindTrial) answered(target, text string) {
 }
 
 // says matches what the agent says, by where and what.
-func (m *mindTrial) says(key string) func(irc.Event) bool {
+func (m *harnessTrial) says(key string) func(irc.Event) bool {
 	return func(e irc.Event) bool { return e.From.Nick == m.agent && e.Target+" "+e.Text == key }
 }
 
 // asked waits until the model was asked what matches.
-func (m *mindTrial) asked(match modelstub.Match) modelstub.Request {
+func (m *harnessTrial) asked(match modelstub.Match) modelstub.Request {
 	m.t.Helper()
-	ctx, cancel := context.WithTimeout(m.t.Context(), mindPatience)
+	ctx, cancel := context.WithTimeout(m.t.Context(), harnessPatience)
 	defer cancel()
 	r, err := m.stub.Await(ctx, match)
 	if err != nil {
@@ -155,7 +155,7 @@ func (m *mindTrial) asked(match modelstub.Match) modelstub.Request {
 }
 
 // count counts the requests to the model that match.
-func (m *mindTrial) count(match modelstub.Match) int {
+func (m *harnessTrial) count(match modelstub.Match) int {
 	n := 0
 	for _, r := range m.stub.Requests() {
 		if r.Dialect != "" && match(&r) {
@@ -166,17 +166,17 @@ func (m *mindTrial) count(match modelstub.Match) int {
 }
 
 // until waits for something that nobody tells.
-func (m *mindTrial) until(what string, holds func() bool) {
+func (m *harnessTrial) until(what string, holds func() bool) {
 	m.t.Helper()
 	for begun := time.Now(); !holds(); time.Sleep(100 * time.Millisecond) {
-		if time.Since(begun) > mindPatience {
+		if time.Since(begun) > harnessPatience {
 			m.t.Fatalf("never: %s", what)
 		}
 	}
 }
 
 // harness is the process of the agent's harness, which may be being started.
-func (m *mindTrial) harness() int {
+func (m *harnessTrial) harness() int {
 	m.t.Helper()
 	var pids []int
 	m.until("the harness runs", func() bool {
@@ -187,7 +187,7 @@ func (m *mindTrial) harness() int {
 }
 
 // program is the process that the harness started: the agent itself.
-func (m *mindTrial) program() int {
+func (m *harnessTrial) program() int {
 	m.t.Helper()
 	harness := m.harness()
 	for _, pid := range pty.Descendants(harness) {
@@ -199,7 +199,7 @@ func (m *mindTrial) program() int {
 	return 0
 }
 
-func (m *mindTrial) kill(pid int) {
+func (m *harnessTrial) kill(pid int) {
 	m.t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		m.t.Fatal(err)
@@ -207,7 +207,7 @@ func (m *mindTrial) kill(pid int) {
 }
 
 // end asks once more, so that what was said twice was said before, and counts.
-func (m *mindTrial) end() {
+func (m *harnessTrial) end() {
 	m.t.Helper()
 	m.mention("task:say:end")
 	m.answered("#general", "said end")
@@ -260,7 +260,7 @@ func meetBy(t *testing.T, config irc.ClientConfig, agent string) *talker {
 
 func (p *talker) awaitMember(t testing.TB, nick string) {
 	t.Helper()
-	for begun := time.Now(); time.Since(begun) < mindPatience; time.Sleep(50 * time.Millisecond) {
+	for begun := time.Now(); time.Since(begun) < harnessPatience; time.Sleep(50 * time.Millisecond) {
 		users, err := p.client.Who(t.Context(), "#general")
 		if err != nil {
 			t.Fatal(err)
@@ -304,7 +304,7 @@ func (p *talker) await(t testing.TB, what string, match func(irc.Event) bool) ir
 // awaitTimes returns when so many messages match, with the last of them.
 func (p *talker) awaitTimes(t testing.TB, what string, times int, match func(irc.Event) bool) irc.Event {
 	t.Helper()
-	late := time.After(mindPatience)
+	late := time.After(harnessPatience)
 	for {
 		p.mu.Lock()
 		news := p.news

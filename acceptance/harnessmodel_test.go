@@ -8,7 +8,7 @@ import (
 	"den/internal/testkit/modelstub"
 )
 
-// A mindModel is the model behind an agent that talks: it does what the newest
+// A harnessModel is the model behind an agent that talks: it does what the newest
 // message says.
 //
 //	task:say:WORD   answers "said WORD"
@@ -16,8 +16,8 @@ import (
 //	                that its turn was cut off it answers "finished WORD"
 //	task:fail:WORD  fails as the test says, until the test mends it; then "mended WORD"
 //	task:use:WORD   makes the file WORD by a command, then "tried WORD"
-type mindModel struct {
-	backend mindBackend
+type harnessModel struct {
+	backend harnessBackend
 
 	mu      sync.Mutex // guards the fields below
 	held    map[string]chan struct{}
@@ -25,7 +25,7 @@ type mindModel struct {
 	used    map[string]bool // the commands that the agent was told to run
 }
 
-var mindTask = regexp.MustCompile(`task:(say|hold|fail|use):([a-z0-9-]+)`)
+var harnessTask = regexp.MustCompile(`task:(say|hold|fail|use):([a-z0-9-]+)`)
 
 // compaction is in the request by which Claude Code shortens a conversation that
 // is too long, behind an earlier message.
@@ -37,20 +37,20 @@ const fullTask = "full"
 // cutOff is how an agent is told of a turn that did not end.
 const cutOff = "Your last turn was cut off before it ended"
 
-func newMindModel(b mindBackend, stub *modelstub.Server) *mindModel {
-	m := &mindModel{backend: b, held: map[string]chan struct{}{}, failing: map[string]modelstub.Reply{}, used: map[string]bool{}}
+func newHarnessModel(b harnessBackend, stub *modelstub.Server) *harnessModel {
+	m := &harnessModel{backend: b, held: map[string]chan struct{}{}, failing: map[string]modelstub.Reply{}, used: map[string]bool{}}
 	stub.Always(b.turnWith("task:"), modelstub.Decide(m.reply))
 	return m
 }
 
 // turnWith matches the requests of a turn whose newest message has this text.
-func (b mindBackend) turnWith(text string) modelstub.Match {
+func (b harnessBackend) turnWith(text string) modelstub.Match {
 	return modelstub.All(modelstub.Contains(text), modelstub.Offers(b.tool))
 }
 
 // resumed matches the request by which an agent learns that the turn of a task
 // was cut off.
-func (b mindBackend) resumed(word string) modelstub.Match {
+func (b harnessBackend) resumed(word string) modelstub.Match {
 	return modelstub.All(b.turnWith(word), func(r *modelstub.Request) bool { return wasCutOff(r.Text, word) })
 }
 
@@ -61,8 +61,8 @@ func wasCutOff(text, word string) bool {
 
 // reply does the last task of the newest text: agents send messages that were
 // not answered together with the next.
-func (m *mindModel) reply(r *modelstub.Request) modelstub.Reply {
-	tasks := mindTask.FindAllStringSubmatch(r.Text, -1)
+func (m *harnessModel) reply(r *modelstub.Request) modelstub.Reply {
+	tasks := harnessTask.FindAllStringSubmatch(r.Text, -1)
 	if len(tasks) == 0 {
 		return modelstub.Say("no task")
 	}
@@ -97,7 +97,7 @@ func (m *mindModel) reply(r *modelstub.Request) modelstub.Reply {
 	return modelstub.Say("said ", word)
 }
 
-func (m *mindModel) holdLocked(word string) chan struct{} {
+func (m *harnessModel) holdLocked(word string) chan struct{} {
 	if m.held[word] == nil {
 		m.held[word] = make(chan struct{})
 	}
@@ -105,19 +105,19 @@ func (m *mindModel) holdLocked(word string) chan struct{} {
 }
 
 // release lets a held answer go on.
-func (m *mindModel) release(word string) {
+func (m *harnessModel) release(word string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	close(m.holdLocked(word))
 }
 
-func (m *mindModel) breakDown(word string, reply modelstub.Reply) {
+func (m *harnessModel) breakDown(word string, reply modelstub.Reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.failing[word] = reply
 }
 
-func (m *mindModel) mend(word string) {
+func (m *harnessModel) mend(word string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.failing, word)

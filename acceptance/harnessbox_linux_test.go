@@ -31,7 +31,7 @@ dir = "%[2]s"
 channels = ["#general"]
 start_command = ["sh", "agent.sh"]
 env = { KEY = { file = "%[3]s" } }
-container = { image = "localhost/den-test-mind:1", network = "none" }
+container = { image = "localhost/den-test-box:1", network = "none" }
 `
 
 const boxedScript = `
@@ -50,10 +50,10 @@ esac
 // program there, with its secrets, its directory and its way into the channels.
 // When the harness is killed, nothing of the program is left; the container
 // stays. 'den down' leaves no container. make test-podman runs it.
-func TestMindInAContainer(t *testing.T) {
+func TestHarnessBesideAContainer(t *testing.T) {
 	need.Target(t, "DEN_TEST_PODMAN", "make test-podman")
 	podman := startContainer(t)
-	podman.importImage(t, "localhost/den-test-mind:1")
+	podman.importImage(t, "localhost/den-test-box:1")
 	w := newWorld(t)
 	w.den = staticDen(t)
 	dir := t.TempDir()
