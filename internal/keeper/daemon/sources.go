@@ -10,7 +10,6 @@ import (
 	"den/internal/agent"
 	"den/internal/agent/conversation/sources"
 	"den/internal/base/build"
-	"den/internal/keeper/boxes"
 	"den/internal/place/provider"
 	"den/internal/place/workspace"
 )
@@ -23,8 +22,8 @@ func (f *draft) source(ag *workspace.Agent, p provider.Provider, session, key st
 	if ag.ByProtocol() || !reachesSource(ag) {
 		return nil, nil // its harness tells, or its server is in the sandbox with it
 	}
-	if !ok || ag.StateSource == "screen" || ag.RunsIn == "container" && !boxes.Is(ag) {
-		return nil, nil // in a container, files and ports are others
+	if !ok || ag.StateSource == "screen" || !ag.ProcessesKnown() {
+		return nil, nil
 	}
 	a := sources.Agent{
 		Vendor: ag.Preset, Env: ag.Env.Values, Dir: filepath.Join(f.d.state.Sources(), url.PathEscape(ag.Name)), Version: build.Version,

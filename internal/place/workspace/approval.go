@@ -219,7 +219,7 @@ func (a *Agent) PolicyReach() (how, why string) {
 		return ByProtocol, ""
 	case how == "":
 		return "", "its program has no hook that den knows"
-	case !slices.Contains([]string{"native", "tmux"}, a.RunsIn):
+	case !a.ProcessesKnown():
 		return "", fmt.Sprintf("no hook reaches the keeper from a session that runs in '%s'", a.RunsIn)
 	case len(a.StartCommand) == 0 || filepath.Base(a.StartCommand[0]) != a.Preset:
 		return "", fmt.Sprintf("its command is not %s itself", a.Preset)

@@ -3,7 +3,6 @@ package workspace
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"den/internal/place/sandbox"
@@ -35,7 +34,7 @@ func checkSandbox(a *Agent, r *report) {
 			r.add(a.at("network"), "agent '%s': %s", a.Name, message)
 		}
 	}
-	inContainer := slices.Contains(apart, a.RunsIn)
+	inContainer := a.place().apart
 	switch {
 	case a.Sandbox.Enabled && inContainer:
 		r.add(a.at("sandbox.enabled"), "agent '%s': 'sandbox' does not go with runs_in = \"%s\", which is a sandbox already", a.Name, a.RunsIn)
@@ -57,19 +56,15 @@ func checkSandbox(a *Agent, r *report) {
 
 // Unguarded reports whether an agent asks nobody, and nothing keeps it.
 func (a *Agent) Unguarded() bool {
-	return a.Approval == ApprovalBypass && !a.Sandbox.Enabled && !slices.Contains(apart, a.RunsIn)
+	return a.Approval == ApprovalBypass && !a.Sandbox.Enabled && !a.place().apart
 }
-
-// apart are the session providers whose agents must not reach this machine's
-// repositories.
-var apart = []string{"container", "kubernetes"}
 
 // checkWorktree checks what an agent with a git worktree of its own needs. A
 // worktree is part of its repository: who works in it writes into the
 // repository's git directory, with its hooks and its configuration. An agent in
 // a container or in a pod could have commands run outside.
 func checkWorktree(a *Agent, r *report) {
-	if a.Worktree && slices.Contains(apart, a.RunsIn) {
+	if a.Worktree && a.place().apart {
 		r.add(a.at("worktree"), "agent '%s': 'worktree' does not go with runs_in = \"%s\": a worktree needs the repository's own git directory, where an agent could leave commands that run on this machine; let 'pre_start' clone the repository there", a.Name, a.RunsIn)
 	}
 	base := a.WorktreeBase

@@ -15,7 +15,6 @@ import (
 
 // The words that some keys allow.
 var (
-	runsIn          = []string{"native", "tmux", "subprocess", "container", "kubernetes"}
 	promptModes     = []string{"arg", "flag", "none"}
 	stateSources    = []string{"auto", "screen"}
 	restartPolicies = []string{RestartAlways, RestartOnFailure, RestartNever}
@@ -29,13 +28,13 @@ func validate(w *Workspace, tree *node, r *report) {
 		}
 	}
 	if n := tree.get("session"); n != nil {
-		oneOf(w.Session.Provider, runsIn, "session.provider", n.origin)
+		oneOf(w.Session.Provider, Kinds(), "session.provider", n.origin)
 	}
 	for i := range w.Agents {
 		a := &w.Agents[i]
 		checkAgent(a, r)
 		oneOf(a.Drive, drives, "drive", a.at("drive"))
-		oneOf(a.RunsIn, runsIn, "runs_in", a.at("runs_in"))
+		oneOf(a.RunsIn, Kinds(), "runs_in", a.at("runs_in"))
 		oneOf(a.PromptMode, promptModes, "prompt_mode", a.at("prompt_mode"))
 		oneOf(a.StateSource, stateSources, "state_source", a.at("state_source"))
 		oneOf(a.Restart.Policy, restartPolicies, "restart.policy", a.at("restart.policy"))

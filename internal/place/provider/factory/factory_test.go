@@ -3,6 +3,7 @@ package factory_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,5 +61,16 @@ container = { imgae = "i" }
 		if wrong := i == 2; wrong != strings.Contains(problems.Error(), "den.toml:14: unknown key 'imgae' in container, did you mean 'image'?") {
 			t.Errorf("agent %d: %v", i, problems)
 		}
+	}
+}
+
+// What a file can name can be opened, and is named in the same order.
+func TestKindsAreThoseOfFiles(t *testing.T) {
+	var kinds []string
+	for _, f := range factory.All {
+		kinds = append(kinds, f.Kind)
+	}
+	if !slices.Equal(kinds, workspace.Kinds()) {
+		t.Errorf("%q can be opened, a file can name %q", kinds, workspace.Kinds())
 	}
 }
