@@ -105,6 +105,11 @@ type Question struct {
 	SharedID bool `json:"-"`
 }
 
+// Offers reports whether an option is one of the question's.
+func (q Question) Offers(option string) bool {
+	return slices.ContainsFunc(q.Options, func(o Option) bool { return o.ID == option })
+}
+
 // QuestionKind groups questions by what a wrong answer does. The values are
 // stored and sent: add, never rename.
 type QuestionKind string

@@ -81,9 +81,8 @@ type Query interface {
 	// Watch sends what happens to this owner's sessions from the call on,
 	// whoever does it, until the context ends; then it closes the channel. One
 	// that is closed before means that the place can no longer be asked. Every
-	// start and every end is told; other changes where the place tells them by
-	// itself. Events that a slow receiver has not taken are merged: the newest
-	// of each kind stays, in the order in which they happened.
+	// start and every end is told. Events that a slow receiver has not taken are
+	// merged: the newest of each kind stays, in the order in which they happened.
 	Watch(ctx context.Context) (<-chan Event, error)
 
 	// Exit returns how the session's command ended, nil while it runs. A
@@ -336,9 +335,8 @@ type Change string
 
 // The changes. More may come: receivers pass over those that they do not know.
 const (
-	Started     Change = "started" // its command runs
-	Ended       Change = "ended"   // its command has ended
-	MetaChanged Change = "meta"    // its metadata is another
+	Started Change = "started" // its command runs
+	Ended   Change = "ended"   // its command has ended
 )
 
 // Event is one change of one session.

@@ -144,11 +144,7 @@ func (s *Source) Answer(ctx context.Context, id, option string) error {
 
 // answer is the result that decides the request.
 func (r request) answer(option string) (json.RawMessage, error) {
-	offered := false
-	for _, o := range r.question.Options {
-		offered = offered || o.ID == option
-	}
-	if !offered {
+	if !r.question.Offers(option) {
 		return nil, fault.Errorf(fault.Usage, "answer codex: '%s' is no option of '%s'", option, r.question.Text)
 	}
 	result := any(map[string]string{"decision": option})

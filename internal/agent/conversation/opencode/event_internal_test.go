@@ -113,12 +113,12 @@ func TestQuestionsHaveOptions(t *testing.T) {
 		}
 	}
 	one, _ := m.find("que_1")
-	if !offers(one.question, "A") || !offers(one.question, "B") || !offers(one.question, reject) || offers(one.question, "C") {
+	if !one.question.Offers("A") || !one.question.Offers("B") || !one.question.Offers(reject) || one.question.Offers("C") {
 		t.Errorf("%+v", one)
 	}
 	// Two questions at once cannot be answered by one option.
 	two, _ := m.find("que_2")
-	if offers(two.question, "A") || !offers(two.question, reject) {
+	if two.question.Offers("A") || !two.question.Offers(reject) {
 		t.Errorf("%+v", two)
 	}
 }

@@ -163,7 +163,7 @@ func (s *Source) Answer(ctx context.Context, id, option string) error {
 	if !open {
 		return fault.Errorf(fault.NotFound, "answer opencode: question '%s' is not open", id)
 	}
-	if !offers(r.question, option) {
+	if !r.question.Offers(option) {
 		return fault.Errorf(fault.Usage, "answer opencode: '%s' is no option of '%s'", option, r.question.Text)
 	}
 	path, body := "/permission/"+url.PathEscape(id)+"/reply", any(map[string]string{"reply": option})
@@ -174,15 +174,6 @@ func (s *Source) Answer(ctx context.Context, id, option string) error {
 		}
 	}
 	return s.client.call(ctx, http.MethodPost, path, body, nil)
-}
-
-func offers(q conversation.Question, option string) bool {
-	for _, o := range q.Options {
-		if o.ID == option {
-			return true
-		}
-	}
-	return false
 }
 
 // opencode orders messages by their ids: the time in milliseconds and a

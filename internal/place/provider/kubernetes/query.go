@@ -159,7 +159,7 @@ func (p *Provider) Trouble(ctx context.Context, name string) (*Trouble, error) {
 	return troubleOf(pod, events), nil
 }
 
-// Watch tells of starts, ends and metadata, whoever makes them. It is fed by the
+// Watch tells of starts and ends, whoever makes them. It is fed by the
 // one watch of pods, which goes on by itself when the API server was away.
 func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 	if err := p.watched(ctx); err != nil {

@@ -12,8 +12,8 @@ import (
 	"den/internal/session/home"
 )
 
-// Watch tells of starts, ends and metadata when they change, also for sessions
-// that other processes start later, and for hosts that are killed.
+// Watch tells of starts and ends, also for sessions that other processes start
+// later, and for hosts that are killed.
 //
 // One inotify descriptor watches the Home's names, where sessions appear, and
 // the directory of each session that runs: there the record is replaced when
@@ -182,8 +182,6 @@ func (w *watch) take(batch []inotify.Event) error {
 			err = w.refresh(ev.Name, true)
 		case known && (ev.Name == "session.json" || ev.Name == "lock"):
 			err = w.refresh(ref, true)
-		case known && ev.Name == metaName:
-			w.tell(w.tracked[ref], provider.MetaChanged)
 		}
 		if err != nil {
 			return fmt.Errorf("watch %s: %w", filepath.Base(w.p.Home.Path), err)

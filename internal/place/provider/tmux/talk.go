@@ -36,28 +36,24 @@ const (
 // Nudge pastes text and presses Enter under the session's lock, which holds
 // across processes. Line ends are pasted as terminals paste them.
 func (p *Provider) Nudge(ctx context.Context, name, text string) error {
-	if err := provider.CheckText(text, maxNudge); err != nil {
-		return err
-	}
-	one, lock, err := p.hold(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer lock.Close() // Best effort: nothing was written.
-	if err := p.write(ctx, name, one, string(keys.Text(text)), true); err != nil {
-		return err
-	}
-	if err := awaitInputRead(ctx, one, text); err != nil {
-		return halfNudged(name, text, err)
-	}
-	if err := p.write(ctx, name, one, "\r", false); err != nil {
-		return halfNudged(name, text, err)
-	}
-	return nil
+	return p.paste(ctx, name, text, func(one *pane, err error) error {
+		if err == nil {
+			err = p.write(ctx, name, one, "\r", false)
+		}
+		if err != nil {
+			return halfNudged(name, text, err)
+		}
+		return nil
+	})
 }
 
 // Type pastes text and presses no key.
 func (p *Provider) Type(ctx context.Context, name, text string) error {
+	return p.paste(ctx, name, text, func(_ *pane, err error) error { return err })
+}
+
+// paste types text, waits until it was read, and then does what comes next.
+func (p *Provider) paste(ctx context.Context, name, text string, next func(one *pane, unread error) error) error {
 	if err := provider.CheckText(text, maxNudge); err != nil {
 		return err
 	}
@@ -69,7 +65,7 @@ func (p *Provider) Type(ctx context.Context, name, text string) error {
 	if err := p.write(ctx, name, one, string(keys.Text(text)), true); err != nil {
 		return err
 	}
-	return awaitInputRead(ctx, one, text)
+	return next(one, awaitInputRead(ctx, one, text))
 }
 
 // halfNudged is the error of a nudge whose text was typed. A text without line
