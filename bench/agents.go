@@ -13,11 +13,7 @@ import (
 // agents measures a workspace from 'den up' to 'den down', in each place where
 // agents can live, beside tmux by hand.
 func agents(b *bench) error {
-	sizes := []int{10, 50}
-	if b.quick {
-		sizes = []int{5}
-	}
-	for _, n := range sizes {
+	for _, n := range pick(b, []int{10, 50}, []int{5}) {
 		for _, kind := range []string{"native", "tmux"} {
 			if kind == "tmux" && b.tmux == "" {
 				continue
@@ -44,10 +40,7 @@ func agents(b *bench) error {
 
 // growth measures how 'up' and 'down' grow with the number of agents.
 func (b *bench) growth() error {
-	sizes := []int{50, 100, 200, 400}
-	if b.quick {
-		sizes = []int{5, 10}
-	}
+	sizes := pick(b, []int{50, 100, 200, 400}, []int{5, 10})
 	var up, down []float64
 	for _, n := range sizes {
 		u, d, err := b.upAndDown(n)
@@ -64,10 +57,16 @@ func (b *bench) growth() error {
 		b.out.aim("400 native agents run in under 3 s", up[last] < 3000, "%.0f ms", up[last])
 		b.out.aim("400 native agents are gone in under 3 s", down[last] < 3000, "%.0f ms", down[last])
 	}
-	times := float64(sizes[last]) / float64(sizes[0])
-	b.out.aim(fmt.Sprintf("%.0f times the agents take at most %.0f times as long", times, times), up[last] <= times*up[0] && down[last] <= times*down[0],
-		"up %.1f times, down %.1f times", up[last]/up[0], down[last]/down[0])
+	b.growsAtMost("the agents", sizes, up, down)
 	return nil
+}
+
+// growsAtMost aims at times that grow no faster than the number of agents.
+func (b *bench) growsAtMost(what string, sizes []int, up, down []float64) {
+	last := len(sizes) - 1
+	times := float64(sizes[last]) / float64(sizes[0])
+	b.out.aim(fmt.Sprintf("%.0f times %s take at most %.0f times as long", times, what, times), up[last] <= times*up[0] && down[last] <= times*down[0],
+		"up %.1f times, down %.1f times", up[last]/up[0], down[last]/down[0])
 }
 
 // upAndDown brings up a workspace of n native agents and ends it.
@@ -89,10 +88,15 @@ func (b *bench) upAndDown(n int) (up, down float64, err error) {
 // newFleet makes a workspace of n agents and returns its file.
 func (b *bench) newFleet(kind string, n int) (*denHome, string, error) {
 	config := fmt.Sprintf("[workspace]\nname = \"bench\"\n[session]\nprovider = %q\n", kind)
+	return b.newWorkspace(config + bashAgents(n))
+}
+
+// bashAgents are n agents for a workspace's file.
+func bashAgents(n int) (config string) {
 	for i := range n {
 		config += fmt.Sprintf("[[agents]]\nname = \"a%d\"\nstart_command = [\"bash\", \"--norc\"]\n", i)
 	}
-	return b.newWorkspace(config)
+	return config
 }
 
 // newWorkspace makes a workspace in a Home of its own and returns its file.
@@ -166,44 +170,26 @@ func (b *bench) talk(home *denHome, file, of, who, kind string) error {
 		return err
 	}
 	defer c.Close()
-	cold := map[string]*series{}
-	warm := map[string]*series{}
-	for _, verb := range []string{"peek", "nudge"} {
-		cold[verb] = b.out.series(of+", "+verb, who, "ms", false)
-		warm[verb] = b.out.series(of+", "+verb+", connected", who, "ms", false)
-	}
-	for i := range b.rounds(30, 5) {
-		b.calm.await()
-		for verb, args := range map[string][]string{"peek": {"agent", "peek", "a1"}, "nudge": {"agent", "nudge", "a1", fmt.Sprintf("echo nudge %d", i)}} {
-			ms, err := home.timed(args...)
-			if err != nil {
-				return err
+	coldPeek, warmPeek := b.out.series(of+", peek", who, "ms", false), b.out.series(of+", peek, connected", who, "ms", false)
+	coldNudge, warmNudge := b.out.series(of+", nudge", who, "ms", false), b.out.series(of+", nudge, connected", who, "ms", false)
+	err = b.race(b.rounds(30, 5),
+		home.lane(coldPeek, "agent", "peek", "a1"),
+		home.lane(coldNudge, "agent", "nudge", "a1", "echo nudge"),
+		lane{warmPeek, took(func() error { return c.Call(b.ctx, keeper.MethodPeek, keeper.Agent{Name: "a1", Lines: 50}, nil) })},
+		lane{warmNudge, took(func() error {
+			var n keeper.Nudged
+			err := c.Call(b.ctx, keeper.MethodNudge, keeper.Agent{Name: "a1", Text: "echo warm", Wait: true}, &n)
+			if err == nil && n.Status != "taken" {
+				err = fmt.Errorf("a nudge is %s: %s", n.Status, n.Note)
 			}
-			cold[verb].add(ms)
-		}
-		begun := time.Now()
-		if err := c.Call(b.ctx, keeper.MethodPeek, keeper.Agent{Name: "a1", Lines: 50}, nil); err != nil {
 			return err
-		}
-		warm["peek"].add(msSince(begun))
-		begun = time.Now()
-		var n keeper.Nudged
-		if err := c.Call(b.ctx, keeper.MethodNudge, keeper.Agent{Name: "a1", Text: fmt.Sprintf("echo warm %d", i), Wait: true}, &n); err != nil {
-			return err
-		}
-		if n.Status != "taken" {
-			return fmt.Errorf("a nudge is %s: %s", n.Status, n.Note)
-		}
-		warm["nudge"].add(msSince(begun))
-	}
+		})})
 	if kind == "native" {
-		b.out.aim(of+": peek under 5 ms", warm["peek"].median() < 5, "%.1f ms, %.1f from a cold command line", warm["peek"].median(), cold["peek"].median())
-		b.out.aim(of+": a nudge confirmed under 50 ms", warm["nudge"].median() < 50, "%.1f ms, %.1f from a cold command line", warm["nudge"].median(), cold["nudge"].median())
+		b.out.aim(of+": peek under 5 ms", warmPeek.median() < 5, "%.1f ms, %.1f from a cold command line", warmPeek.median(), coldPeek.median())
+		b.out.aim(of+": a nudge confirmed under 50 ms", warmNudge.median() < 50, "%.1f ms, %.1f from a cold command line", warmNudge.median(), coldNudge.median())
 	}
-	return nil
+	return err
 }
-
-func msSince(begun time.Time) float64 { return float64(time.Since(begun).Microseconds()) / 1000 }
 
 // idleKeeper looks at a keeper that has nothing to do.
 func (b *bench) idleKeeper(home *denHome, of, who string, n int) error {
@@ -217,24 +203,12 @@ func (b *bench) idleKeeper(home *denHome, of, who string, n int) error {
 	}
 	b.out.one(of+", keeper's RSS", who, "MB", m.rss)
 	b.out.one(of+", keeper's RSS without its binary", who, "MB", m.own)
-	look := 35 * time.Second // a whole patrol
-	if b.quick {
-		look = 5 * time.Second
-	}
-	u0, s0, err := cpuOf(ps.Keeper)
+	look := pick(b, 35*time.Second, 5*time.Second) // usually a whole patrol
+	used, err := b.used(look, []int{ps.Keeper})
 	if err != nil {
 		return err
 	}
-	select {
-	case <-time.After(look):
-	case <-b.ctx.Done():
-		return b.ctx.Err()
-	}
-	u1, s1, err := cpuOf(ps.Keeper)
-	if err != nil {
-		return err
-	}
-	share := 100 * float64(u1+s1-u0-s0) / float64(look)
+	share := 100 * float64(used[0].cpu) / float64(look)
 	b.out.one(of+", idle keeper's share of a core", who, "%", share)
 	if n == 50 {
 		b.out.aim("idle keeper of 50 "+who+" agents under 0.5 % of a core", share < 0.5, "%.2f %%", share)
@@ -257,16 +231,8 @@ func (b *bench) rawFleet(n int) error {
 	}
 	b.out.one(of+", all running", who, "ms", seconds*1000)
 	peek, nudge := b.out.series(of+", peek", who, "ms", false), b.out.series(of+", nudge", who, "ms", false)
-	for i := range b.rounds(30, 5) {
-		ms, err := t.timed("capture-pane", "-p", "-t", "=a1:")
-		if err != nil {
-			return err
-		}
-		peek.add(ms)
-		if ms, err = t.timed("send-keys", "-t", "=a1:", fmt.Sprintf("echo nudge %d", i), "Enter"); err != nil {
-			return err
-		}
-		nudge.add(ms)
+	if err := b.race(b.rounds(30, 5), t.lane(peek, "capture-pane", "-p", "-t", "=a1:"), t.lane(nudge, "send-keys", "-t", "=a1:", "echo nudge", "Enter")); err != nil {
+		return err
 	}
 	begun := time.Now()
 	if err := t.close(); err != nil {

@@ -1,19 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
 
 // baselines measures waits with a baseline (--after): against how much the
 // session printed before, and against the size of its screen.
-func baselines(b *bench) (err error) {
-	home, err := b.newHome()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, home.close()) }()
+func baselines(b *bench, home *denHome) error {
 	n := b.rounds(100, 10)
 	logs := []*logSize{{name: "1 MB", bytes: 1e6}, {name: "10 MB", bytes: 1e7}, {name: "100 MB", bytes: 1e8}}
 	for _, s := range logs {
@@ -62,20 +56,8 @@ func (b *bench) costlyBaseline(home *denHome, n int) error {
 		args := []string{"wait", name, kind, "that-was-it"}
 		plain := b.out.series("wait "+kind, "den, 500x200, 8,200 matches", "ms", false)
 		baseline := b.out.series("wait "+kind+" --after", "den, 500x200, the last of 8,200 matches", "ms", false)
-		for range n {
-			b.calm.await()
-			ms, err := home.timed(args...)
-			if err != nil {
-				return err
-			}
-			plain.add(ms)
-			if ms, err = home.timed(append(args, "--after", fmt.Sprint(last.Seq))...); err != nil {
-				return err
-			}
-			baseline.add(ms)
-			if b.ctx.Err() != nil {
-				return b.ctx.Err()
-			}
+		if err := b.race(n, home.lane(plain, args...), home.lane(baseline, append(args, "--after", fmt.Sprint(last.Seq))...)); err != nil {
+			return err
 		}
 		without, with := plain.median(), baseline.median()
 		b.out.aim("a baseline costs at most 5 ms where all but the last match are older, "+kind, with < without+5, "%s ms and %s ms", number(without), number(with))
@@ -86,7 +68,7 @@ func (b *bench) costlyBaseline(home *denHome, n int) error {
 // screenSizes measures waits on screens full of what they look for.
 func (b *bench) screenSizes(home *denHome, n int) error {
 	screens := []string{"80x24", "200x60", "500x200"}
-	var plain, baseline []*series
+	var lanes []lane // without a baseline, and with one
 	for _, size := range screens {
 		cols, rows, _ := strings.Cut(size, "x")
 		err := home.do("new", "--cols", cols, "--rows", rows, "s"+size, "--", "sh", "-c", "yes that-was-it | head -n 5000; exec cat")
@@ -96,29 +78,15 @@ func (b *bench) screenSizes(home *denHome, n int) error {
 		if err := home.do("wait", "s"+size, "--ready"); err != nil {
 			return err
 		}
-		plain = append(plain, b.out.series("wait --text", "den, "+size, "ms", false))
-		baseline = append(baseline, b.out.series("wait --text --after", "den, "+size, "ms", false))
+		lanes = append(lanes,
+			home.lane(b.out.series("wait --text", "den, "+size, "ms", false), "wait", "s"+size, "--text", "that-was-it"),
+			home.lane(b.out.series("wait --text --after", "den, "+size, "ms", false), "wait", "s"+size, "--text", "that-was-it", "--after", "1"))
 	}
-	for range n {
-		b.calm.await()
-		for i, size := range screens {
-			args := []string{"wait", "s" + size, "--text", "that-was-it"}
-			ms, err := home.timed(args...)
-			if err != nil {
-				return err
-			}
-			plain[i].add(ms)
-			if ms, err = home.timed(append(args, "--after", "1")...); err != nil {
-				return err
-			}
-			baseline[i].add(ms)
-		}
-		if b.ctx.Err() != nil {
-			return b.ctx.Err()
-		}
+	if err := b.race(n, lanes...); err != nil {
+		return err
 	}
 	for i, size := range screens {
-		without, with := plain[i].median(), baseline[i].median()
+		without, with := lanes[2*i].line.median(), lanes[2*i+1].line.median()
 		// A quarter more is within what the machine's noise does.
 		b.out.aim(fmt.Sprintf("a baseline costs nothing on %s", size), with < 1.25*without, "%s ms and %s ms", number(without), number(with))
 	}

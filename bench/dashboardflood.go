@@ -128,15 +128,6 @@ func logged(w watched) (sum float64, err error) {
 	return sum, nil
 }
 
-func (b *bench) rest(d time.Duration) error {
-	select {
-	case <-b.ctx.Done():
-		return b.ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
-
 // webBusy is the CPU that the page's server and the browser take, in percent of
 // one.
 type webBusy struct{ server, browser float64 }

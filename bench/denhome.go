@@ -32,6 +32,11 @@ func (h *denHome) timed(args ...string) (float64, error) {
 	return timed(h.env, append([]string{h.bin}, args...)...)
 }
 
+// lane times a verb again and again.
+func (h *denHome) lane(line *series, args ...string) lane {
+	return lane{line, func() (float64, error) { return h.timed(args...) }}
+}
+
 // ask runs a verb with --json and decodes its answer.
 func (h *denHome) ask(answer any, args ...string) error {
 	raw, err := capture(h.env, append(append([]string{h.bin}, args[0], "-j"), args[1:]...)...)

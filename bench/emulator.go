@@ -89,8 +89,8 @@ func (b *bench) tmuxCat(t *tmuxServer, name string, server, user *series) error 
 	if t == nil {
 		return nil
 	}
-	bytes := 16 * mb
-	if name == "utf8" || b.quick {
+	bytes := pick(b, 16*mb, 6*mb)
+	if name == "utf8" {
 		bytes = 6 * mb // a second and more for tmux
 	}
 	warm, err := b.streamFile(name, 2*mb)

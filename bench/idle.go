@@ -7,18 +7,7 @@ import (
 )
 
 // idle measures what a session costs while nothing happens in it.
-func idle(b *bench) (err error) {
-	home, err := b.newHome()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, home.close()) }()
-	tmux, err := b.newTmux()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, tmux.close()) }()
-
+func idle(b *bench, home *denHome, tmux *tmuxServer) error {
 	var hosts []int
 	grow := func(to int) error {
 		for i := len(hosts); i < to; i++ {
@@ -63,29 +52,15 @@ func idle(b *bench) (err error) {
 
 // idleFor reads memory and wake-ups with n sessions.
 func (b *bench) idleFor(n int, hosts []int, tmux *tmuxServer) error {
-	window := 10 * time.Second
-	if b.quick {
-		window = 3 * time.Second
-	}
+	window := pick(b, 10*time.Second, 3*time.Second)
 	if err := awaitIdle(hosts, time.Minute); err != nil {
 		b.out.note("%v", err)
 	}
-	was, err := activity(hosts)
-	if err != nil {
-		return err
-	}
-	var tmuxWas active
+	var server []int
 	if tmux != nil {
-		if tmuxWas, err = activity([]int{tmux.pid}); err != nil {
-			return err
-		}
+		server = []int{tmux.pid}
 	}
-	select {
-	case <-time.After(window):
-	case <-b.ctx.Done():
-		return b.ctx.Err()
-	}
-	now, err := activity(hosts)
+	used, err := b.used(window, hosts, server)
 	if err != nil {
 		return err
 	}
@@ -95,21 +70,16 @@ func (b *bench) idleFor(n int, hosts []int, tmux *tmuxServer) error {
 		of, per = "1 session", "host"
 	}
 	den := b.memory(of, "den, "+per, hosts)
-	woke := float64(now.switches - was.switches)
+	woke := float64(used[0].switches)
 	b.out.one(of+", wake-ups", "den", fmt.Sprintf("in %v", window), woke)
-	b.out.one(of+", CPU", "den", "ms", float64((now.cpu - was.cpu).Milliseconds()))
+	b.out.one(of+", CPU", "den", "ms", float64(used[0].cpu.Milliseconds()))
 	b.out.aim(fmt.Sprintf("%s: under 6 MB PSS a host", of), den < 6, "%s MB", number(den))
 	b.out.aim(fmt.Sprintf("%s: no wake-ups", of), woke == 0, "%.0f in %v", woke, window)
-	if tmux == nil {
-		return nil
+	if tmux != nil {
+		b.memory(of, "tmux, server", server)
+		b.out.one(of+", wake-ups", "tmux", fmt.Sprintf("in %v", window), float64(used[1].switches))
+		b.out.one(of+", CPU", "tmux", "ms", float64(used[1].cpu.Milliseconds()))
 	}
-	tmuxNow, err := activity([]int{tmux.pid})
-	if err != nil {
-		return err
-	}
-	b.memory(of, "tmux, server", []int{tmux.pid})
-	b.out.one(of+", wake-ups", "tmux", fmt.Sprintf("in %v", window), float64(tmuxNow.switches-tmuxWas.switches))
-	b.out.one(of+", CPU", "tmux", "ms", float64((tmuxNow.cpu - tmuxWas.cpu).Milliseconds()))
 	return nil
 }
 
@@ -151,6 +121,31 @@ func activity(pids []int) (active, error) {
 		a.cpu += cpu
 	}
 	return a, nil
+}
+
+// used is what groups of processes use while the benchmark rests.
+func (b *bench) used(window time.Duration, groups ...[]int) ([]active, error) {
+	was, err := activities(groups)
+	if err == nil {
+		err = b.rest(window)
+	}
+	if err != nil {
+		return nil, err
+	}
+	now, err := activities(groups)
+	for i := range now {
+		now[i].switches -= was[i].switches
+		now[i].cpu -= was[i].cpu
+	}
+	return now, err
+}
+
+func activities(groups [][]int) (all []active, err error) {
+	for _, pids := range groups {
+		a, aerr := activity(pids)
+		all, err = append(all, a), errors.Join(err, aerr)
+	}
+	return all, err
 }
 
 // afterSnapshot measures a host at rest that was asked for its screen: no input

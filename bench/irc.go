@@ -29,11 +29,7 @@ func chats(b *bench) error {
 	if err := b.ircClients(servers); err != nil {
 		return err
 	}
-	sizes := []int{10, 50, 200}
-	if b.quick {
-		sizes = []int{10, 50}
-	}
-	for _, n := range sizes {
+	for _, n := range pick(b, []int{10, 50, 200}, []int{10, 50}) {
 		if err := b.ircRates(servers, ircChannel{receivers: n}); err != nil {
 			return err
 		}

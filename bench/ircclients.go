@@ -10,10 +10,7 @@ import (
 // ircClients measures what clients cost that only listen: the server's memory,
 // and a JOIN as the channel grows.
 func (b *bench) ircClients(servers []*ircServer) error {
-	sizes := []int{10, 100, 1000}
-	if b.quick {
-		sizes = []int{10, 100}
-	}
+	sizes := pick(b, []int{10, 100, 1000}, []int{10, 100})
 	figures := map[string][]*series{} // by case, the servers in order
 	for _, s := range servers {
 		lines, err := b.ircCrowds(s, sizes)
@@ -148,10 +145,7 @@ func (c *ircCrowd) close() {
 // ircLoadMemory reads the most memory that each server held while it delivered
 // lines to many.
 func (b *bench) ircLoadMemory(servers []*ircServer) error {
-	p := ircChannel{receivers: 200}
-	if b.quick {
-		p.receivers = 50
-	}
+	p := ircChannel{receivers: pick(b, 200, 50)}
 	var peaks []*series
 	for _, s := range servers {
 		pid := s.cmd.Process.Pid

@@ -75,10 +75,7 @@ func (b *bench) ircRates(servers []*ircServer, p ircPattern) error {
 		rates[i] = b.out.series(p.String()+", delivered", s.who, "lines/s", true)
 		costs[i] = b.out.series(p.String()+", CPU of the server", s.who, "s a million lines", false)
 	}
-	lines := ircLines
-	if b.quick {
-		lines /= 5
-	}
+	lines := pick(b, ircLines, ircLines/5)
 	for n := range b.rounds(9, 3) + 1 {
 		for i, s := range servers {
 			b.calm.await()

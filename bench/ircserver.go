@@ -122,7 +122,7 @@ func (b *bench) startServer(who string) (*ircServer, error) {
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
-	return s, s.await()
+	return s, awaitPort(port)
 }
 
 func freePort() (int, error) {
@@ -134,21 +134,23 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// await waits until the server accepts connections.
-func (s *ircServer) await() error {
-	for deadline := time.Now().Add(30 * time.Second); ; {
-		conn, err := net.Dial("tcp", s.address)
+// awaitPort waits until a server accepts connections on a port of this machine.
+func awaitPort(port int) error {
+	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
 		if err == nil {
 			return conn.Close()
 		}
-		if time.Now().After(deadline) {
-			return err
+		if time.Since(begun) > 30*time.Second {
+			return fmt.Errorf("nobody listens: %w", err)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-func (s *ircServer) stop() {
-	s.cmd.Process.Kill()
-	s.cmd.Wait() // Best effort: it was killed.
+func (s *ircServer) stop() { kill(s.cmd) }
+
+// kill ends a process that was started, and waits for it.
+func kill(cmd *exec.Cmd) {
+	cmd.Process.Kill() // Best effort: it may have ended.
+	cmd.Wait()         // Best effort: it was killed.
 }

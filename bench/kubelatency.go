@@ -41,36 +41,23 @@ func (f *kubeFleet) latencies() error {
 		s.Note = "from a cold command line"
 	}
 	peers := map[*series]*series{}
-	for _, s := range []*series{attach, snapshot, run} {
-		peers[s] = f.out.series(s.Case, "kubectl exec true", "ms", false)
+	var lanes []lane
+	for _, l := range []lane{
+		{attach, func() (float64, error) { ms, echo, err := f.attach(name); key.add(echo); return ms, err }},
+		f.home.lane(snapshot, "snapshot", name),
+		f.home.lane(run, "run", name, "true"),
+	} {
+		peer := f.out.series(l.line.Case, "kubectl exec true", "ms", false)
+		peers[l.line] = peer
+		lanes = append(lanes, l, lane{peer, func() (float64, error) { return timed(os.Environ(), byHand...) }})
 	}
-	for range f.rounds(30, 5) {
-		f.calm.await()
-		for _, one := range []struct {
-			to   *series
-			call func() (float64, error)
-		}{
-			{attach, func() (float64, error) { ms, echo, err := f.attach(name); key.add(echo); return ms, err }},
-			{snapshot, func() (float64, error) { return f.home.timed("snapshot", name) }},
-			{run, func() (float64, error) { return f.home.timed("run", name, "true") }},
-		} {
-			ms, err := one.call()
-			if err != nil {
-				return err
-			}
-			one.to.add(ms)
-			if ms, err = timed(os.Environ(), byHand...); err != nil {
-				return err
-			}
-			peers[one.to].add(ms)
-		}
-	}
+	err = f.race(f.rounds(30, 5), lanes...)
 	for s, peer := range peers {
 		compare(s, peer)
 	}
 	f.out.aim(of("snapshot is faster than 'kubectl exec true'"), snapshot.median() < peers[snapshot].median(),
 		"%.0f ms, kubectl %.0f ms", snapshot.median(), peers[snapshot].median())
-	return nil
+	return err
 }
 
 // podOf is the name of a session's pod.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -117,11 +116,7 @@ func (p *simulatedPod) tell(ctx context.Context, phase corev1.PodPhase, state co
 		InitContainerStatuses: []corev1.ContainerStatus{{Name: "den", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}},
 		ContainerStatuses:     []corev1.ContainerStatus{{Name: "agent", Ready: up, Started: &up, State: state}},
 	}
-	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.uid}, "status": status})
-	if err != nil {
-		return err
-	}
-	return p.nodes.api.Patch(types.MergePatchType).AbsPath(p.path() + "/status").Body(raw).Do(ctx).Error()
+	return p.nodes.patch(ctx, p.path()+"/status", map[string]any{"metadata": map[string]any{"uid": p.uid}, "status": status})
 }
 
 // signal sends one to the first process, if there is one.

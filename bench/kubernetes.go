@@ -70,10 +70,7 @@ func (k *kube) kubectl(args ...string) error {
 
 // simulated measures how a fleet grows.
 func (k *kube) simulated() (err error) {
-	sizes := []int{10, 50, 200}
-	if k.quick {
-		sizes = []int{4}
-	}
+	sizes := pick(k.bench, []int{10, 50, 200}, []int{4})
 	nodes, err := k.startNodes(k.admin, (sizes[len(sizes)-1]+podsOfNode-1)/podsOfNode+1)
 	if err != nil {
 		return err
@@ -91,10 +88,7 @@ func (k *kube) simulated() (err error) {
 
 // real measures agents in containers.
 func (k *kube) real() error {
-	n := 20
-	if k.quick {
-		n = 2
-	}
+	n := pick(k.bench, 20, 2)
 	f := kubeFleet{kube: k, n: n, nodes: "real", command: `["/bin/sh"]`, pod: "pull_policy = \"Never\"\nnode_selector = {\"kubernetes.io/hostname\" = \"node1\"}\n"}
 	if err := f.measure(); err != nil {
 		return fmt.Errorf("%d agents in real pods: %w", n, err)
@@ -188,18 +182,12 @@ func (f *kubeFleet) atRest() (r atRest, err error) {
 	if err := f.home.ask(&ps, "ps"); err != nil {
 		return r, err
 	}
-	look := kubeIdle
-	if f.quick {
-		look = 30 * time.Second
-	}
-	f.pause(10 * time.Second) // what follows a start has come to its end
-	begun := time.Now()
-	before, err := onCPU(ps.Keeper)
-	if err != nil {
+	look := pick(f.bench, kubeIdle, 30*time.Second)
+	if err := f.rest(10 * time.Second); err != nil { // what follows a start has come to its end
 		return r, err
 	}
-	f.pause(look)
-	after, err := onCPU(ps.Keeper)
+	begun := time.Now()
+	used, err := f.used(look, []int{ps.Keeper})
 	if err != nil {
 		return r, err
 	}
@@ -208,16 +196,9 @@ func (f *kubeFleet) atRest() (r atRest, err error) {
 		return r, err
 	}
 	asked, err := f.requests(begun, time.Now())
-	r.rss, r.cpu = m.rss, 100*float64(after-before)/float64(look)
+	r.rss, r.cpu = m.rss, 100*float64(used[0].cpu)/float64(look)
 	r.perMinute, r.asked = float64(asked.sum)/float64(f.n)/look.Minutes(), asked.String()
-	return r, errors.Join(err, f.ctx.Err())
-}
-
-func (b *bench) pause(d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-b.ctx.Done():
-	}
+	return r, err
 }
 
 // replace changes all agents, and returns how long it took until all were
@@ -231,7 +212,7 @@ func (f *kubeFleet) replace() (ms float64, away int, err error) {
 	if err := f.home.do("reload"); err != nil {
 		return 0, 0, err
 	}
-	for limit := begun.Add(15 * time.Minute); time.Now().Before(limit); f.pause(100 * time.Millisecond) {
+	for limit := begun.Add(15 * time.Minute); time.Now().Before(limit); {
 		var ps keeper.Ps
 		if err := f.home.ask(&ps, "ps"); err != nil {
 			return 0, 0, err
@@ -248,8 +229,8 @@ func (f *kubeFleet) replace() (ms float64, away int, err error) {
 		if done == f.n {
 			return msSince(begun), away, nil
 		}
-		if f.ctx.Err() != nil {
-			return 0, 0, f.ctx.Err()
+		if err := f.rest(100 * time.Millisecond); err != nil {
+			return 0, 0, err
 		}
 	}
 	return 0, 0, errors.New("not all agents are replaced within 15 minutes")

@@ -37,18 +37,7 @@ func verbs() []*verb {
 }
 
 // latency measures what a caller waits for one command, process start and all.
-func latency(b *bench) (err error) {
-	home, err := b.newHome()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, home.close()) }()
-	tmux, err := b.newTmux()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, tmux.close()) }()
-
+func latency(b *bench, home *denHome, tmux *tmuxServer) error {
 	floor := b.out.series("/bin/true", "floor", "ms", false)
 	hello := b.out.series("version", "Go hello world", "ms", false)
 	helloBinary, err := b.buildHello()

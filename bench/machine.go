@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"den/internal/base/poll"
 )
 
 // machine is what a reader must know to judge the figures. It names no host
@@ -72,10 +74,7 @@ func (c *calm) await() {
 	const moment, enough = 100 * time.Millisecond, 0.2
 	for c.ctx.Err() == nil {
 		was := readCPU()
-		select {
-		case <-c.ctx.Done():
-		case <-time.After(moment):
-		}
+		_ = poll.Pause(c.ctx, moment) // its end is seen above
 		now := readCPU()
 		busy := (now.busy - was.busy) / max(now.total-was.total, 1)
 		if busy < enough || c.waited >= c.limit {
@@ -86,6 +85,9 @@ func (c *calm) await() {
 		c.waited += moment
 	}
 }
+
+// rest does nothing for a time, or until the benchmark is to end.
+func (b *bench) rest(d time.Duration) error { return poll.Pause(b.ctx, d) }
 
 func (c *calm) String() string {
 	load := firstLine(os.ReadFile("/proc/loadavg"))

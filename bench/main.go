@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,22 +27,22 @@ var suites = []struct {
 	run  func(*bench) error
 }{
 	{"through", through},
-	{"latency", latency},
-	{"run", cells},
-	{"idle", idle},
+	{"latency", besideTmux(latency)},
+	{"run", besideTmux(cells)},
+	{"idle", besideTmux(idle)},
 	{"emulator", emulators},
-	{"replay", replays},
-	{"snapshot", snapshots},
-	{"baseline", baselines},
-	{"many", many},
+	{"replay", inHome(replays)},
+	{"snapshot", inHome(snapshots)},
+	{"baseline", inHome(baselines)},
+	{"many", besideTmux(many)},
 	{"agents", agents},
 	{"policy", policies},
 	{"sandbox", sandboxes},
-	{"render", renders},
+	{"render", inHome(renders)},
 	{"dashboard", dashboards},
 	{"chat", chats},
 	{"minds", minds},
-	{"mcp", mcpServers},
+	{"mcp", inHome(mcpServers)},
 	{"terminals", terminals},
 	{"tasks", tasks},
 	{"kubernetes", kubernetes},
@@ -86,7 +87,7 @@ func run() (err error) {
 	// A second signal kills at once; the first one lets the suites clean up.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	b := &bench{ctx: ctx, quick: *quick, transcripts: *transcripts, out: newReport()}
+	b := &bench{ctx: ctx, quick: *quick, transcripts: *transcripts, out: &report{}}
 	if b.den, err = filepath.Abs(*den); err != nil {
 		return err
 	}
@@ -130,21 +131,5 @@ func run() (err error) {
 }
 
 func wanted(only, name string) bool {
-	if only == "" {
-		return true
-	}
-	for _, n := range strings.Split(only, ",") {
-		if n == name {
-			return true
-		}
-	}
-	return false
-}
-
-// rounds is how often a suite repeats: n, or few when it must be quick.
-func (b *bench) rounds(n, few int) int {
-	if b.quick {
-		return few
-	}
-	return n
+	return only == "" || slices.Contains(strings.Split(only, ","), name)
 }

@@ -11,21 +11,8 @@ import (
 )
 
 // many measures hundreds of sessions at once.
-func many(b *bench) (err error) {
-	n := 500
-	if b.quick {
-		n = 50
-	}
-	home, err := b.newHome()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, home.close()) }()
-	tmux, err := b.newTmux()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, tmux.close()) }()
+func many(b *bench, home *denHome, tmux *tmuxServer) error {
+	n := pick(b, 500, 50)
 	of := fmt.Sprintf("%d sessions", n)
 	name := func(i int) string { return fmt.Sprintf("s%d", i) }
 
@@ -50,29 +37,20 @@ func many(b *bench) (err error) {
 	}
 	denPSS := b.out.one(of+", PSS of all hosts", "den", "MB", sum)
 	denLs := b.out.series(of+", ls", "den", "ms", false)
-	var tmuxLs *series
+	lanes := []lane{home.lane(denLs, "ls")}
 	if tmux != nil {
-		if tmuxLs, err = b.manyTmux(of, n, tmux, denNew, denPSS); err != nil {
-			return err
-		}
-	}
-	for range b.rounds(15, 3) {
-		b.calm.await()
-		ms, err := home.timed("ls")
+		tmuxLs, err := b.manyTmux(of, n, tmux, denNew, denPSS)
 		if err != nil {
 			return err
 		}
-		denLs.add(ms)
-		if tmux != nil {
-			if ms, err = tmux.timed("ls"); err != nil {
-				return err
-			}
-			tmuxLs.add(ms)
-		}
+		lanes = append(lanes, tmux.lane(tmuxLs, "ls"))
 	}
-	if tmuxLs != nil {
-		compare(denLs, tmuxLs)
-		b.within(of+", ls", denLs, tmuxLs, "tmux", 2)
+	if err := b.race(b.rounds(15, 3), lanes...); err != nil {
+		return err
+	}
+	if tmux != nil {
+		compare(denLs, lanes[1].line)
+		b.within(of+", ls", denLs, lanes[1].line, "tmux", 2)
 	}
 	seconds, err = atOnce(b.ctx, n, 4, func(i int) error { return home.do("kill", name(i)) })
 	if err != nil {

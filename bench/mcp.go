@@ -20,12 +20,7 @@ const bytesOfAToken = 4
 
 // mcpServers measures den's terminals as an MCP client uses them, beside those
 // of Desktop Commander.
-func mcpServers(b *bench) (err error) {
-	home, err := b.newHome()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, home.close()) }()
+func mcpServers(b *bench, home *denHome) (err error) {
 	den, err := startMCP(home.env, b.tmp, home.bin, "mcp", "--shell", "/bin/bash")
 	if err != nil {
 		return err
@@ -94,44 +89,26 @@ func mcpList(b *bench, den, peer *mcpClient) error {
 }
 
 // duel measures a case of den and, where it is there, of the peer by turns.
-func (b *bench) duel(of string, rounds int, den func() (float64, error), peer func() (float64, error)) (*series, error) {
-	mine := b.out.series(of, whoDen, "ms", false)
-	var theirs *series
+func (b *bench) duel(of string, rounds int, den func() (float64, error), peer *mcpClient, theirs func() (float64, error)) (*series, error) {
+	lanes := []lane{{b.out.series(of, whoDen, "ms", false), den}}
 	if peer != nil {
-		theirs = b.out.series(of, whoCommander, "ms", false)
+		lanes = append(lanes, lane{b.out.series(of, whoCommander, "ms", false), theirs})
 	}
-	for range rounds {
-		b.calm.await()
-		ms, err := den()
-		if err != nil {
-			return nil, err
-		}
-		mine.add(ms)
-		if peer != nil {
-			if ms, err = peer(); err != nil {
-				return nil, err
-			}
-			theirs.add(ms)
-		}
-		if b.ctx.Err() != nil {
-			return nil, b.ctx.Err()
-		}
+	err := b.race(rounds, lanes...)
+	for _, l := range lanes[1:] {
+		compare(lanes[0].line, l.line)
 	}
-	compare(mine, theirs)
-	return mine, nil
+	return lanes[0].line, err
 }
 
 func mcpTrue(b *bench, den, peer *mcpClient) error {
 	mine := func() (float64, error) {
 		return den.expect("run", map[string]any{"code": "true"}, "exit code 0")
 	}
-	var theirs func() (float64, error)
-	if peer != nil {
-		theirs = func() (float64, error) {
-			return peer.expect("start_process", map[string]any{"command": "true", "timeout_ms": 5000}, "")
-		}
+	theirs := func() (float64, error) {
+		return peer.expect("start_process", map[string]any{"command": "true", "timeout_ms": 5000}, "")
 	}
-	s, err := b.duel("run true", b.rounds(200, 20), mine, theirs)
+	s, err := b.duel("run true", b.rounds(200, 20), mine, peer, theirs)
 	if err == nil {
 		b.out.aim("run true under 10 ms", s.median() < 10, "%s ms", number(s.median()))
 		b.out.note("den's answer has the exit code; Desktop Commander starts a process for each command, and tells no exit code")
@@ -142,10 +119,17 @@ func mcpTrue(b *bench, den, peer *mcpClient) error {
 // expect calls a tool whose answer must have these words, and returns the time.
 func (c *mcpClient) expect(tool string, arguments map[string]any, words string) (float64, error) {
 	text, ms, err := c.call(tool, arguments)
-	if err == nil && !strings.Contains(text, words) {
-		err = fmt.Errorf("%s: no %q in %q", tool, words, text)
+	if err == nil {
+		err = mustHave(tool, words, text)
 	}
 	return ms, err
+}
+
+func mustHave(tool, words, answer string) error {
+	if !strings.Contains(answer, words) {
+		return fmt.Errorf("%s: no %q in %q", tool, words, answer)
+	}
+	return nil
 }
 
 // pidIn is how Desktop Commander tells which process it started.
@@ -164,22 +148,19 @@ func mcpQuestion(b *bench, den, peer *mcpClient) error {
 		answered, err := den.expect("answer", map[string]any{"text": "bob"}, "hello bob")
 		return asked + answered, err
 	}
-	var theirs func() (float64, error)
-	if peer != nil {
-		theirs = func() (float64, error) {
-			text, asked, err := peer.call("start_process", map[string]any{
-				// It has no terminal, for which read would show its question, and the
-				// output of a process that has ended is lost.
-				"command": `bash -c 'printf "name? "; read n; echo "hello $n"; read m'`, "timeout_ms": commanderPatience,
-			})
-			if err != nil {
-				return 0, err
-			}
-			answered, err := peer.interact(text, "bob", "hello bob")
-			return asked + answered, err
+	theirs := func() (float64, error) {
+		text, asked, err := peer.call("start_process", map[string]any{
+			// It has no terminal, for which read would show its question, and the
+			// output of a process that has ended is lost.
+			"command": `bash -c 'printf "name? "; read n; echo "hello $n"; read m'`, "timeout_ms": commanderPatience,
+		})
+		if err != nil {
+			return 0, err
 		}
+		answered, err := peer.interact(text, "bob", "hello bob")
+		return asked + answered, err
 	}
-	_, err := b.duel("a question and its answer", b.rounds(10, 2), mine, theirs)
+	_, err := b.duel("a question and its answer", b.rounds(10, 2), mine, peer, theirs)
 	b.out.note("Desktop Commander does not notice the question, nor that it is answered: it waits for as long as it is told, here %d ms each time", commanderPatience)
 	return err
 }
@@ -204,14 +185,14 @@ func mcpREPL(b *bench, den, peer *mcpClient) error {
 	mine := func() (float64, error) {
 		return den.expect("run", map[string]any{"session": "py", "code": "print(6*7)"}, "42")
 	}
-	var theirs func() (float64, error)
+	begun := "" // what it says of the process
 	if peer != nil {
-		begun, _, err := peer.call("start_process", map[string]any{"command": "python3 -i -q", "timeout_ms": 5000})
-		if err != nil {
+		var err error
+		if begun, _, err = peer.call("start_process", map[string]any{"command": "python3 -i -q", "timeout_ms": 5000}); err != nil {
 			return err
 		}
-		theirs = func() (float64, error) { return peer.interact(begun, "print(6*7)", "42") }
 	}
-	_, err := b.duel("a line in python3", b.rounds(100, 10), mine, theirs)
+	theirs := func() (float64, error) { return peer.interact(begun, "print(6*7)", "42") }
+	_, err := b.duel("a line in python3", b.rounds(100, 10), mine, peer, theirs)
 	return err
 }

@@ -90,7 +90,7 @@ func (c *mcpClient) call(tool string, arguments map[string]any) (text string, ms
 	}
 	begun := time.Now()
 	err = c.request("tools/call", map[string]any{"name": tool, "arguments": arguments}, &r)
-	ms = float64(time.Since(begun).Microseconds()) / 1000
+	ms = msSince(begun)
 	var texts []string
 	for _, part := range r.Content {
 		texts = append(texts, part.Text)

@@ -59,22 +59,18 @@ func (b *bench) mentions(t *team) (err error) {
 func (b *bench) rush(t *team) error {
 	const mentions = 200
 	rate := b.out.series(fmt.Sprintf("%d agents, %d mentions at once", t.n, mentions), "den", "answers/s", true)
-	for range b.rounds(3, 1) {
-		var text strings.Builder
-		for i := range mentions {
-			fmt.Fprintf(&text, "PRIVMSG %s :@%s r%d\r\n", teamChannel, teamAgent(i%t.n), i)
-		}
-		b.calm.await()
-		begun := time.Now()
-		if _, err := t.person.conn.Write([]byte(text.String())); err != nil {
-			return err
-		}
-		if err := t.person.count(mentions); err != nil {
-			return err
-		}
-		rate.add(mentions / time.Since(begun).Seconds())
+	var text []byte
+	for i := range mentions {
+		text = fmt.Appendf(text, "PRIVMSG %s :@%s r%d\r\n", teamChannel, teamAgent(i%t.n), i)
 	}
-	return nil
+	return b.race(b.rounds(3, 1), lane{rate, func() (float64, error) {
+		begun := time.Now()
+		if _, err := t.person.conn.Write(text); err != nil {
+			return 0, err
+		}
+		err := t.person.count(mentions)
+		return mentions / time.Since(begun).Seconds(), err
+	}})
 }
 
 // mention mentions an agent, waits for its answer, and returns when its script

@@ -11,11 +11,7 @@ import (
 // minds measures agents that talk: from a mention to the agent's prompt, what
 // harnesses cost, and how 'up' and 'down' grow with them.
 func minds(b *bench) error {
-	teams, growth := []int{1, 10, 50}, []int{10, 50, 100}
-	if b.quick {
-		teams, growth = []int{1, 5}, []int{5, 10}
-	}
-	for _, n := range teams {
+	for _, n := range pick(b, []int{1, 10, 50}, []int{1, 5}) {
 		if err := b.team(n); err != nil {
 			return fmt.Errorf("%d agents: %w", n, err)
 		}
@@ -23,7 +19,7 @@ func minds(b *bench) error {
 	if err := b.pythonMemory(); err != nil {
 		return err
 	}
-	if err := b.teamGrowth(growth); err != nil {
+	if err := b.teamGrowth(pick(b, []int{10, 50, 100}, []int{5, 10})); err != nil {
 		return err
 	}
 	b.out.note("agents are scripts, all in one channel: bash is started for each mention, reads it, and answers with the time")
@@ -69,25 +65,13 @@ func (b *bench) teamAtRest(t *team) error {
 	}
 	most := (&series{Values: rss}).quantile(1)
 	b.out.aim(of+": each under 20 MB", most < 20, "the largest has %s MB (RSS)", number(most))
-	window := 20 * time.Second
-	if b.quick {
-		window = 3 * time.Second
-	}
-	was, err := activity(pids)
+	window := pick(b, 20*time.Second, 3*time.Second)
+	used, err := b.used(window, pids)
 	if err != nil {
 		return err
 	}
-	select {
-	case <-time.After(window):
-	case <-b.ctx.Done():
-		return b.ctx.Err()
-	}
-	now, err := activity(pids)
-	if err != nil {
-		return err
-	}
-	b.out.one(of+", CPU of all", "den", "% of a core", 100*float64(now.cpu-was.cpu)/float64(window))
-	b.out.one(of+", wake-ups of all", "den", fmt.Sprintf("in %v", window), float64(now.switches-was.switches))
+	b.out.one(of+", CPU of all", "den", "% of a core", 100*float64(used[0].cpu)/float64(window))
+	b.out.one(of+", wake-ups of all", "den", fmt.Sprintf("in %v", window), float64(used[0].switches))
 	return nil
 }
 
@@ -106,10 +90,7 @@ func (b *bench) teamGrowth(sizes []int) error {
 		}
 		up, down = append(up, joined.median()), append(down, downs.median())
 	}
-	last := len(sizes) - 1
-	times := float64(sizes[last]) / float64(sizes[0])
-	b.out.aim(fmt.Sprintf("%.0f times the agents that talk take at most %.0f times as long", times, times), up[last] <= times*up[0] && down[last] <= times*down[0],
-		"up %.1f times, down %.1f times", up[last]/up[0], down[last]/down[0])
+	b.growsAtMost("the agents that talk", sizes, up, down)
 	return nil
 }
 
@@ -155,10 +136,7 @@ func (b *bench) pythonMemory() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	defer func() {
-		cmd.Process.Kill()
-		cmd.Wait() // Best effort: it was killed.
-	}()
+	defer kill(cmd)
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		return fmt.Errorf("python3: %w", err)
 	}

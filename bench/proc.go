@@ -18,11 +18,17 @@ type memory struct {
 }
 
 func readMemory(pid int) (memory, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	mb, err := sizes(pid, "smaps_rollup")
+	return memory{pss: mb["Pss:"], rss: mb["Rss:"], private: mb["Private_Clean:"] + mb["Private_Dirty:"], own: mb["Anonymous:"]}, err
+}
+
+// sizes returns what a file of a process tells in kB, in MB.
+func sizes(pid int, file string) (map[string]float64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil {
-		return memory{}, err
+		return nil, err
 	}
-	var m memory
+	mb := map[string]float64{}
 	for line := range strings.Lines(string(raw)) {
 		f := strings.Fields(line)
 		if len(f) < 3 || f[2] != "kB" {
@@ -30,21 +36,11 @@ func readMemory(pid int) (memory, error) {
 		}
 		kb, err := strconv.ParseFloat(f[1], 64)
 		if err != nil {
-			return memory{}, fmt.Errorf("smaps_rollup: %w", err)
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		mb := kb * 1024 / 1e6
-		switch f[0] {
-		case "Pss:":
-			m.pss = mb
-		case "Rss:":
-			m.rss = mb
-		case "Anonymous:":
-			m.own = mb
-		case "Private_Clean:", "Private_Dirty:":
-			m.private += mb
-		}
+		mb[f[0]] = kb * 1024 / 1e6
 	}
-	return m, nil
+	return mb, nil
 }
 
 // stat returns the fields of a process that come after its name, the state
@@ -108,24 +104,34 @@ func cpuOfTree(root int) (sum time.Duration, err error) {
 // onCPU returns how long the threads of a process have run, more exactly than
 // cpuOf. Threads that have ended are not counted: a server keeps its own.
 func onCPU(pid int) (time.Duration, error) {
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	if err != nil || len(files) == 0 {
-		return 0, fmt.Errorf("process %d is gone", pid)
+	texts, err := ofThreads(pid, "schedstat")
+	if err != nil {
+		return 0, err
 	}
 	var sum time.Duration
-	for _, name := range files {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			continue // the thread ended
-		}
-		first, _, _ := strings.Cut(string(raw), " ")
+	for _, text := range texts {
+		first, _, _ := strings.Cut(text, " ")
 		ns, err := strconv.ParseInt(first, 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w", name, err)
+			return 0, fmt.Errorf("schedstat: %w", err)
 		}
 		sum += time.Duration(ns)
 	}
 	return sum, nil
+}
+
+// ofThreads reads a file of each thread of a process.
+func ofThreads(pid int, file string) (texts []string, err error) {
+	names, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/%s", pid, file))
+	if err != nil || len(names) == 0 {
+		return nil, fmt.Errorf("process %d is gone", pid)
+	}
+	for _, name := range names {
+		if raw, err := os.ReadFile(name); err == nil { // else the thread ended
+			texts = append(texts, string(raw))
+		}
+	}
+	return texts, nil
 }
 
 // resetPeak has peakRSS begin anew.
@@ -135,40 +141,25 @@ func resetPeak(pid int) error {
 
 // peakRSS is the most memory that a process has held, in MB.
 func peakRSS(pid int) (float64, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
+	mb, err := sizes(pid, "status")
+	if err == nil && mb["VmHWM:"] == 0 {
+		err = fmt.Errorf("process %d has no VmHWM", pid)
 	}
-	for line := range strings.Lines(string(raw)) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmHWM:" {
-			kb, err := strconv.ParseFloat(f[1], 64)
-			return kb * 1024 / 1e6, err
-		}
-	}
-	return 0, fmt.Errorf("process %d has no VmHWM", pid)
+	return mb["VmHWM:"], err
 }
 
 // switches counts how often the threads of a process were put on a CPU: what
 // an idle process should not need.
 func switches(pid int) (int, error) {
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
-	if err != nil || len(files) == 0 {
-		return 0, fmt.Errorf("process %d is gone", pid)
-	}
+	texts, err := ofThreads(pid, "status")
 	sum := 0
-	for _, name := range files {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			continue // the thread ended
-		}
-		for line := range strings.Lines(string(raw)) {
-			if f := strings.Fields(line); len(f) == 2 && strings.HasSuffix(f[0], "voluntary_ctxt_switches:") {
-				n, _ := strconv.Atoi(f[1])
-				sum += n
-			}
+	for line := range strings.Lines(strings.Join(texts, "")) {
+		if f := strings.Fields(line); len(f) == 2 && strings.HasSuffix(f[0], "voluntary_ctxt_switches:") {
+			n, _ := strconv.Atoi(f[1])
+			sum += n
 		}
 	}
-	return sum, nil
+	return sum, err
 }
 
 func isAlive(pid int) bool {

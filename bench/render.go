@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,12 +18,7 @@ var renderSizes = []struct{ cols, rows int }{{80, 24}, {200, 50}}
 
 // renders measures pictures, in this process and from the command line, and
 // recordings of a minute.
-func renders(b *bench) (err error) {
-	home, err := b.newHome()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, home.close()) }()
+func renders(b *bench, home *denHome) error {
 	for _, size := range renderSizes {
 		if err := b.pictures(home, size.cols, size.rows); err != nil {
 			return err
@@ -86,25 +80,14 @@ func (b *bench) pictures(home *denHome, cols, rows int) error {
 			return err
 		}
 		if i >= 5 { // the first ones draw the letters
-			inside.add(float64(time.Since(begun).Microseconds()) / 1000)
+			inside.add(msSince(begun))
 		}
 	}
-	for range b.rounds(50, 10) {
-		b.calm.await()
-		for series, format := range map[*series]string{cold: "png", svg: "svg"} {
-			ms, err := home.timed("screenshot", name, "-o", out, "--format", format)
-			if err != nil {
-				return err
-			}
-			series.add(ms)
-		}
-		if b.ctx.Err() != nil {
-			return b.ctx.Err()
-		}
-	}
+	err = b.race(b.rounds(50, 10),
+		home.lane(cold, "screenshot", name, "-o", out, "--format", "png"), home.lane(svg, "screenshot", name, "-o", out, "--format", "svg"))
 	b.out.aim(of+" in process: under 4 ms", inside.median() < 4, "%s ms", number(inside.median()))
 	b.out.aim(of+" from the command line: under 30 ms", cold.median() < 30, "%s ms", number(cold.median()))
-	return nil
+	return err
 }
 
 // films measures recordings of a session of 60 s.
@@ -131,13 +114,11 @@ func (b *bench) films(home *denHome) error {
 	for _, format := range formats {
 		line := b.out.series("recording of 60 s", "den export --format "+format, "ms", false)
 		var ans struct{ Bytes, Frames int }
-		for range b.rounds(5, 1) {
-			b.calm.await()
-			begun := time.Now()
-			if err := home.ask(&ans, "export", "film", "--format", format, "-o", filepath.Join(b.tmp, "film."+format)); err != nil {
-				return err
-			}
-			line.add(float64(time.Since(begun).Microseconds()) / 1000)
+		err := b.race(b.rounds(5, 1), lane{line, took(func() error {
+			return home.ask(&ans, "export", "film", "--format", format, "-o", filepath.Join(b.tmp, "film."+format))
+		})})
+		if err != nil {
+			return err
 		}
 		b.out.note("%s: %d KB, %d pictures", format, ans.Bytes/1000, ans.Frames)
 		if format == "gif" {

@@ -13,12 +13,7 @@ import (
 
 // replays measures how fast a recorded log is played into an emulator, and
 // what a byte of output costs on the disk.
-func replays(b *bench) (err error) {
-	home, err := b.newHome()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, home.close()) }()
+func replays(b *bench, home *denHome) error {
 	logs := map[string]string{}
 	for _, name := range streamNames {
 		file, err := b.streamFile(name, 16*mb)

@@ -43,8 +43,6 @@ type aim struct {
 	Met   bool   `json:"met"`
 }
 
-func newReport() *report { return &report{} }
-
 func (r *report) begin(name string) {
 	r.current = &suiteReport{Name: name, begun: time.Now()}
 	r.Suites = append(r.Suites, r.current)
@@ -60,9 +58,7 @@ func (r *report) series(of, who, unit string, higher bool) *series {
 
 // one is a line with a single figure.
 func (r *report) one(of, who, unit string, value float64) *series {
-	s := r.series(of, who, unit, false)
-	s.add(value)
-	return s
+	return r.add(of, who, unit, []float64{value})
 }
 
 // add is a line of figures that are there already; lower ones are better.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,17 +10,7 @@ import (
 
 // cells measures code run in a shell from a cold command line: sent, waited
 // for, and its output read.
-func cells(b *bench) (err error) {
-	home, err := b.newHome()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, home.close()) }()
-	tmux, err := b.newTmux()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, tmux.close()) }()
+func cells(b *bench, home *denHome, tmux *tmuxServer) error {
 	if err := home.do("new", "sh", "bash", "--norc"); err != nil {
 		return err
 	}
@@ -31,21 +20,9 @@ func cells(b *bench) (err error) {
 	for _, code := range []string{"true", "echo hello"} {
 		den := b.out.series("run '"+code+"'", "den run", "ms", false)
 		peer := b.out.series("run '"+code+"'", "tmux send-keys, capture-pane until done", "ms", false)
-		for i := range b.rounds(200, 20) {
-			b.calm.await()
-			ms, err := home.timed("run", "sh", code)
-			if err != nil {
-				return err
-			}
-			den.add(ms)
-			begun := time.Now()
-			if err := tmux.typeAndPoll(code, i); err != nil {
-				return err
-			}
-			peer.add(float64(time.Since(begun).Microseconds()) / 1000)
-			if b.ctx.Err() != nil {
-				return b.ctx.Err()
-			}
+		polled := lane{peer, took(func() error { return tmux.typeAndPoll(code, len(peer.Values)) })}
+		if err := b.race(b.rounds(200, 20), home.lane(den, "run", "sh", code), polled); err != nil {
+			return err
 		}
 		compare(den, peer)
 		m := den.median()
@@ -87,16 +64,13 @@ func (b *bench) muchOutput(home *denHome) error {
 	s := b.out.series("100,000 lines", "den run", "ms", false)
 	exact, n := 0, b.rounds(10, 3)
 	for range n {
-		b.calm.await()
-		begun := time.Now()
 		var r struct {
 			Output string `json:"output"`
 			File   string `json:"output_file"`
 		}
-		if err := home.ask(&r, "run", "sh", "seq 1 100000", "-t", "60", "-j"); err != nil {
+		if err := b.race(1, lane{s, took(func() error { return home.ask(&r, "run", "sh", "seq 1 100000", "-t", "60", "-j") })}); err != nil {
 			return err
 		}
-		s.add(float64(time.Since(begun).Microseconds()) / 1000)
 		kept, err := os.ReadFile(r.File)
 		if err == nil && string(kept) == want.String() && r.Output+"\n" == want.String() {
 			exact++

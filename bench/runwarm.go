@@ -157,7 +157,6 @@ func (t *bareTerminal) until(prompt string) (string, error) {
 
 func (t *bareTerminal) close() error {
 	err := t.tty.Close() // hangs up: the program ends
-	t.cmd.Process.Kill() // Best effort: it may have ended.
-	t.cmd.Wait()         // as above
+	kill(t.cmd)
 	return err
 }

@@ -26,11 +26,10 @@ func sandboxes(b *bench) error {
 
 // sandboxedPrograms times /bin/true from spawn to exit.
 func (b *bench) sandboxedPrograms(support sandbox.Support) error {
-	type contestant struct {
-		line *series
-		argv []string
+	program := func(who string, argv []string) lane {
+		return lane{b.out.series("/bin/true", who, "ms", false), func() (float64, error) { return timed(cleanEnv(), argv...) }}
 	}
-	all := []contestant{{b.out.series("/bin/true", "no sandbox", "ms", false), []string{"/bin/true"}}}
+	all := []lane{program("no sandbox", []string{"/bin/true"})}
 	ways := map[string]sandbox.Support{"den, Landlock alone": {Landlock: support.Landlock}}
 	if support.Namespaces != "" {
 		ways["den, namespaces"] = support
@@ -42,7 +41,7 @@ func (b *bench) sandboxedPrograms(support sandbox.Support) error {
 		if err := p.Prepare(); err != nil {
 			return err
 		}
-		all = append(all, contestant{b.out.series("/bin/true", who, "ms", false), p.Wrap(b.den, []string{"/bin/true"})})
+		all = append(all, program(who, p.Wrap(b.den, []string{"/bin/true"})))
 	}
 	for who, argv := range map[string][]string{
 		"unshare": {"unshare", "--user", "--map-current-user", "--mount", "--ipc", "/bin/true"},
@@ -50,26 +49,14 @@ func (b *bench) sandboxedPrograms(support sandbox.Support) error {
 	} {
 		if file, err := exec.LookPath(argv[0]); err == nil {
 			argv[0] = file
-			all = append(all, contestant{b.out.series("/bin/true", who, "ms", false), argv})
+			all = append(all, program(who, argv))
 		}
 	}
 	if err := os.Chdir(b.tmp); err != nil { // where the policies let it be
 		return err
 	}
-	for i := range b.rounds(60, 10) + 1 {
-		b.calm.await()
-		for _, c := range all {
-			ms, err := timed(cleanEnv(), c.argv...)
-			if err != nil {
-				return err
-			}
-			if i > 0 { // the first round was for the caches
-				c.line.add(ms)
-			}
-		}
-		if b.ctx.Err() != nil {
-			return b.ctx.Err()
-		}
+	if err := b.warmRace(b.rounds(60, 10), all...); err != nil {
+		return err
 	}
 	for _, c := range all[1:] {
 		b.out.note("%s adds %s ms to a start", c.line.Who, number(c.line.median()-all[0].line.median()))
@@ -79,10 +66,7 @@ func (b *bench) sandboxedPrograms(support sandbox.Support) error {
 
 // sandboxedAgents times 'den up --wait' of agents with a sandbox and without.
 func (b *bench) sandboxedAgents() (err error) {
-	n := 10
-	if b.quick {
-		n = 3
-	}
+	n := pick(b, 10, 3)
 	for _, sandboxed := range []bool{false, true} {
 		who := "den, no sandbox"
 		config := "[workspace]\nname = \"bench\"\n[defaults]\n"
@@ -90,12 +74,9 @@ func (b *bench) sandboxedAgents() (err error) {
 			who = "den, sandbox"
 			config += "sandbox = true\n"
 		}
-		for i := range n {
-			config += fmt.Sprintf("[[agents]]\nname = \"a%d\"\nstart_command = [\"bash\", \"--norc\"]\n", i)
-		}
 		line := b.out.series(fmt.Sprintf("%d agents, all running", n), who, "ms", false)
 		for range b.rounds(10, 2) {
-			if err := b.sandboxedUp(config, line); err != nil {
+			if err := b.sandboxedUp(config+bashAgents(n), line); err != nil {
 				return err
 			}
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"syscall"
@@ -18,16 +17,11 @@ func (l *logSize) session() string { return fmt.Sprintf("log%d", l.bytes) }
 
 // snapshots measures how long a look at the screen takes when much has
 // happened before: now, in the past, after the end, and after a crash.
-func snapshots(b *bench) (err error) {
+func snapshots(b *bench, home *denHome) error {
 	sizes := []*logSize{{name: "1 MB", bytes: 1e6}, {name: "10 MB", bytes: 1e7}, {name: "100 MB", bytes: 1e8}}
 	if !b.quick {
 		sizes = append(sizes, &logSize{name: "1 GB", bytes: 1e9})
 	}
-	home, err := b.newHome()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, home.close()) }()
 	for _, s := range sizes {
 		for _, suffix := range []string{"", "x"} { // the second one will crash
 			if err := b.fill(home, s, suffix); err != nil {
@@ -90,25 +84,15 @@ func middleArgs(s *logSize) []string {
 
 // takeSnapshots takes n snapshots of each size, in turn.
 func (b *bench) takeSnapshots(home *denHome, sizes []*logSize, of string, n int, args func(*logSize) []string, flat bool) error {
-	var lines []*series
+	var lanes []lane
 	for _, s := range sizes {
-		lines = append(lines, b.out.series(of, "den, log of "+s.name, "ms", false))
+		lanes = append(lanes, home.lane(b.out.series(of, "den, log of "+s.name, "ms", false), args(s)...))
 	}
-	for range n {
-		b.calm.await()
-		for i, s := range sizes {
-			ms, err := home.timed(args(s)...)
-			if err != nil {
-				return err
-			}
-			lines[i].add(ms)
-		}
-		if b.ctx.Err() != nil {
-			return b.ctx.Err()
-		}
+	if err := b.race(n, lanes...); err != nil {
+		return err
 	}
 	if flat {
-		first, last := lines[0].median(), lines[len(lines)-1].median()
+		first, last := lanes[0].line.median(), lanes[len(lanes)-1].line.median()
 		// A quarter more is within what the machine's noise does.
 		b.out.aim(of+": flat from 1 MB to "+sizes[len(sizes)-1].name, last < 1.25*first, "%s ms and %s ms", number(first), number(last))
 	}

@@ -25,22 +25,23 @@ func stream(name string, n int) []byte {
 	return g.Bytes()
 }
 
-// streamFile writes a stream to a file once and returns its path.
+// streamFile is a file with a stream.
 func (b *bench) streamFile(name string, n int) (string, error) {
-	path := filepath.Join(b.tmp, fmt.Sprintf("%s-%d", name, n))
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-	return path, os.WriteFile(path, stream(name, n), 0o600)
+	return b.fileOnce(fmt.Sprintf("%s-%d", name, n), func() []byte { return stream(name, n) })
 }
 
 // textFile is plain text with line feeds alone, as files have them.
 func (b *bench) textFile(n int) (string, error) {
-	path := filepath.Join(b.tmp, fmt.Sprintf("text-%d", n))
+	return b.fileOnce(fmt.Sprintf("text-%d", n), func() []byte { return bytes.ReplaceAll(stream("ascii", n), []byte("\r\n"), []byte("\n")) })
+}
+
+// fileOnce writes a file unless it is there already, and returns its path.
+func (b *bench) fileOnce(name string, data func() []byte) (string, error) {
+	path := filepath.Join(b.tmp, name)
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	return path, os.WriteFile(path, bytes.ReplaceAll(stream("ascii", n), []byte("\r\n"), []byte("\n")), 0o600)
+	return path, os.WriteFile(path, data(), 0o600)
 }
 
 type generator struct {

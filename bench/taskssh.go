@@ -3,12 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
 	"strings"
-	"time"
 )
 
 // remote is a command on another machine, whose key is not known yet: ssh asks
@@ -121,17 +119,8 @@ func (g *ground) startSSHD(port int) error {
 		return err
 	}
 	g.stop = append(g.stop, func() error {
-		err := cmd.Process.Kill()
-		cmd.Wait() // Best effort: it was killed.
-		return err
+		kill(cmd)
+		return nil
 	})
-	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		c, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
-		if err == nil {
-			return c.Close()
-		}
-		if time.Since(begun) > 10*time.Second {
-			return fmt.Errorf("sshd does not listen: %w", err)
-		}
-	}
+	return awaitPort(port)
 }

@@ -62,38 +62,29 @@ func (b *bench) waitForDone(t *heldTick) error {
 	warm := b.out.series(of, byToolServer, "ms", false)
 	cold := b.out.series(of, byCommandLine, "ms", false)
 	file := filepath.Join(t.dir, "done")
-	for i := range b.rounds(100, 10) {
-		b.calm.await()
-		if err := t.enter(0, fmt.Sprintf("echo done-$((%d)); touch %s", i, file)); err != nil {
-			return err
-		}
-		if err := awaitFile(file); err != nil {
-			return err
-		}
-		time.Sleep(50 * time.Millisecond) // the prompt is there by then
-		words := fmt.Sprintf("\n  done-%d", i)
-		if i%2 == 0 {
-			ms, err := t.tools.expect("wait", map[string]any{"tty": 0}, words)
-			if err != nil {
-				return err
+	i := 0 // commands so far
+	behind := func(wait func(words string) (float64, error)) func() (float64, error) {
+		return func() (float64, error) {
+			i++
+			if err := t.enter(0, fmt.Sprintf("echo done-$((%d)); touch %s", i, file)); err != nil {
+				return 0, err
 			}
-			warm.add(ms)
-		} else {
-			answer, ms, err := t.coldTool("wait", "tty=0")
-			if err != nil {
-				return err
+			if err := awaitFile(file); err != nil {
+				return 0, err
 			}
-			if !strings.Contains(answer, words) {
-				return fmt.Errorf("wait: no %q in %q", words, answer)
-			}
-			cold.add(ms)
-		}
-		if err := errors.Join(os.Remove(file), b.ctx.Err()); err != nil {
-			return err
+			time.Sleep(50 * time.Millisecond) // the prompt is there by then
+			ms, err := wait(fmt.Sprintf("\n  done-%d", i))
+			return ms, errors.Join(err, os.Remove(file))
 		}
 	}
+	err := b.race(b.rounds(50, 5), lane{warm, behind(func(words string) (float64, error) {
+		return t.tools.expect("wait", map[string]any{"tty": 0}, words)
+	})}, lane{cold, behind(func(words string) (float64, error) {
+		answer, ms, err := t.coldTool("wait", "tty=0")
+		return ms, errors.Join(err, mustHave("wait", words, answer))
+	})})
 	b.out.aim(of+" under 10 ms", warm.median() < 10, "%s ms", number(warm.median()))
-	return nil
+	return err
 }
 
 func awaitFile(name string) error {
@@ -110,25 +101,19 @@ func (b *bench) typeAndWait(t *heldTick) error {
 	const of = "type a command and wait"
 	warm := b.out.series(of, byToolServer, "ms", false)
 	cold := b.out.series(of, byCommandLine, "ms", false)
-	for range b.rounds(100, 10) {
-		b.calm.await()
-		begun := time.Now()
+	err := b.race(b.rounds(100, 10), lane{warm, took(func() error {
 		if err := t.enter(0, "true"); err != nil {
 			return err
 		}
-		if _, err := t.tools.expect("wait", map[string]any{"tty": 0}, "ready"); err != nil {
-			return err
-		}
-		warm.add(msSince(begun))
+		_, err := t.tools.expect("wait", map[string]any{"tty": 0}, "ready")
+		return err
+	})}, lane{cold, func() (float64, error) {
 		_, typed, terr := t.coldTool("type", "tty=0", "expect=bash", "text=true")
 		_, waited, werr := t.coldTool("wait", "tty=0")
-		if err := errors.Join(terr, werr, b.ctx.Err()); err != nil {
-			return err
-		}
-		cold.add(typed + waited)
-	}
+		return typed + waited, errors.Join(terr, werr)
+	}})
 	b.out.aim(of+" under 20 ms", warm.median() < 20, "%s ms", number(warm.median()))
-	return nil
+	return err
 }
 
 // printLoop prints a line twice a second, and starts no process for it.
@@ -164,15 +149,11 @@ func (b *bench) twenty(t *heldTick) error {
 // cost measures what the processes of terminals, and that of their tick, use in
 // a while.
 func (b *bench) cost(of string, t *heldTick) error {
-	window := 10 * time.Second
-	if b.quick {
-		window = 3 * time.Second
-	}
+	window := pick(b, 10*time.Second, 3*time.Second)
 	hosts, err := t.hosts()
 	if err != nil {
 		return err
 	}
-	tick := []int{t.cmd.Process.Pid}
 	idle := strings.HasSuffix(of, "idle")
 	if idle {
 		if err := awaitIdle(hosts, time.Minute); err != nil {
@@ -181,29 +162,18 @@ func (b *bench) cost(of string, t *heldTick) error {
 	}
 	b.calm.await()
 	started := processes()
-	hostsWere, herr := activity(hosts)
-	tickWas, terr := activity(tick)
-	if err := errors.Join(herr, terr); err != nil {
+	used, err := b.used(window, hosts, []int{t.cmd.Process.Pid})
+	if err != nil {
 		return err
-	}
-	select {
-	case <-time.After(window):
-	case <-b.ctx.Done():
-		return b.ctx.Err()
 	}
 	begun := processes() - started
-	hostsAre, herr := activity(hosts)
-	tickIs, terr := activity(tick)
-	if err := errors.Join(herr, terr); err != nil {
-		return err
-	}
 	each := func(n int) float64 { return float64(n) / window.Seconds() }
 	share := func(cpu time.Duration) float64 { return 100 * cpu.Seconds() / window.Seconds() }
-	woke := hostsAre.switches - hostsWere.switches
-	b.out.one(of+", CPU", "den, hosts", "% of a core", share(hostsAre.cpu-hostsWere.cpu))
-	b.out.one(of+", CPU", "den, tick", "% of a core", share(tickIs.cpu-tickWas.cpu))
+	woke := used[0].switches
+	b.out.one(of+", CPU", "den, hosts", "% of a core", share(used[0].cpu))
+	b.out.one(of+", CPU", "den, tick", "% of a core", share(used[1].cpu))
 	b.out.one(of+", wake-ups", "den, hosts", "a second", each(woke))
-	b.out.one(of+", wake-ups", "den, tick", "a second", each(tickIs.switches-tickWas.switches))
+	b.out.one(of+", wake-ups", "den, tick", "a second", each(used[1].switches))
 	b.out.one(of+", processes started", "all", "a second", each(begun))
 	if idle {
 		b.out.aim(of+": its hosts do not wake up", woke == 0, "%d times in %v", woke, window)

@@ -18,10 +18,7 @@ import (
 // through measures how fast the output of `cat` gets through a session, its
 // log written, against tmux and against a loop that only reads.
 func through(b *bench) (err error) {
-	size := 50_000_000
-	if b.quick {
-		size = 10_000_000
-	}
+	size := pick(b, 50_000_000, 10_000_000)
 	file, err := b.textFile(size)
 	if err != nil {
 		return err
@@ -32,48 +29,34 @@ func through(b *bench) (err error) {
 		return err
 	}
 	const of = "cat 50 MB"
-	mbs := float64(size) / 1e6
-	lanes := []struct {
-		who  string
-		run  func(n int) error
-		line *series
-	}{
-		{"bare read loop", p.bare, nil},
-		{"den, den wait on a marker", p.denMarker, nil},
-		{"tmux, wait-for", p.tmuxMarker, nil},
-		{"den, until it answers", p.denReply, nil},
-		{"tmux, until it answers", p.tmuxReply, nil},
-	}
-	for i := range lanes {
-		lanes[i].line = b.out.series(of, lanes[i].who, "MB/s", true)
-	}
-	for n := range b.rounds(11, 3) + 1 {
-		for _, l := range lanes {
-			if p.tmux == nil && l.who[:4] == "tmux" {
-				continue
-			}
-			b.calm.await()
+	line := func(who string) *series { return b.out.series(of, who, "MB/s", true) }
+	bare, den, tmux := line("bare read loop"), line("den, den wait on a marker"), line("tmux, wait-for")
+	denReply, tmuxReply := line("den, until it answers"), line("tmux, until it answers")
+	n := 0 // runs so far: their markers differ
+	speed := func(run func(n int) error) func() (float64, error) {
+		return func() (float64, error) {
+			n++
+			b.calm.await() // before each: the one before was no rest
 			begun := time.Now()
-			if err := l.run(n); err != nil {
-				return fmt.Errorf("%s: %w", l.who, err)
-			}
-			if n > 0 { // the first round fills caches and scrollbacks
-				l.line.add(mbs / time.Since(begun).Seconds())
-			}
-			if b.ctx.Err() != nil {
-				return b.ctx.Err()
-			}
+			err := run(n)
+			return float64(size) / 1e6 / time.Since(begun).Seconds(), err
 		}
 	}
-	bare, den, tmux := lanes[0].line, lanes[1].line, lanes[2].line
+	lanes := []lane{{bare, speed(p.bare)}, {den, speed(p.denMarker)}, {denReply, speed(p.denReply)}}
+	if p.tmux != nil {
+		lanes = append(lanes, lane{tmux, speed(p.tmuxMarker)}, lane{tmuxReply, speed(p.tmuxReply)})
+	}
+	if err := b.warmRace(b.rounds(11, 3), lanes...); err != nil {
+		return err
+	}
 	compare(den, bare, tmux)
-	compare(lanes[3].line, lanes[4].line)
+	compare(denReply, tmuxReply)
 	share := den.median() / bare.median()
 	b.out.note("bytes of the file per second of wall time, from the caller's command to the caller's answer; the terminal adds a CR to each line")
 	b.out.note("'until it answers': the program in the terminal asks for the cursor's position behind the file, so nobody looks at the screen meanwhile")
 	b.out.aim("at least 60 % of the bare loop", share >= 0.6, "%.0f %%", 100*share)
 	if p.tmux != nil {
-		b.out.aim("twice tmux", tmux.Ratio >= 2, "%.1f x (%.1f x until it answers)", tmux.Ratio, lanes[4].line.Ratio)
+		b.out.aim("twice tmux", tmux.Ratio >= 2, "%.1f x (%.1f x until it answers)", tmux.Ratio, tmuxReply.Ratio)
 	}
 	return nil
 }
@@ -140,8 +123,7 @@ func (p *pipes) close() error {
 	var err error
 	if p.master != nil {
 		err = p.master.Close()
-		p.cmd.Process.Kill()
-		p.cmd.Wait() // killed
+		kill(p.cmd)
 	}
 	if p.home != nil {
 		err = errors.Join(err, p.home.close())

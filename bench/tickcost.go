@@ -26,21 +26,9 @@ func (b *bench) tickCosts(home *denHome) error {
 	}
 	short := b.out.series("a tick that logs in, closes its terminal and speaks", "den kernel tick", "ms", false)
 	demo := b.out.series("the example's tick", "den kernel tick", "ms", false)
-	for range b.rounds(20, 3) {
-		for _, one := range []struct {
-			name  string
-			times *series
-		}{{"short", short}, {"demo", demo}} {
-			b.calm.await()
-			ms, err := home.tick(one.name)
-			if err != nil {
-				return err
-			}
-			one.times.add(ms)
-		}
-		if b.ctx.Err() != nil {
-			return b.ctx.Err()
-		}
+	tick := func(name string) func() (float64, error) { return func() (float64, error) { return home.tick(name) } }
+	if err := b.race(b.rounds(20, 3), lane{short, tick("short")}, lane{demo, tick("demo")}); err != nil {
+		return err
 	}
 	demo.Note = "two turns, eight uses of tools, hooks"
 	if _, err := exec.LookPath("git"); err == nil {

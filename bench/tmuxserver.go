@@ -53,6 +53,10 @@ func (t *tmuxServer) timed(args ...string) (float64, error) {
 	return timed(t.env, t.argv(args...)...)
 }
 
+func (t *tmuxServer) lane(line *series, args ...string) lane {
+	return lane{line, func() (float64, error) { return t.timed(args...) }}
+}
+
 // close ends the server. Without one there is nothing to end.
 func (t *tmuxServer) close() error {
 	if t == nil {
