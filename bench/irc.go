@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -58,9 +59,13 @@ type ircConn struct {
 // take a moment to forget one.
 var ircNicks atomic.Int64
 
+// dialIRC connects to HOST:PORT, or to a socket.
 func dialIRC(address, prefix string) (*ircConn, error) {
-	nick := fmt.Sprint(prefix, ircNicks.Add(1))
-	conn, err := net.Dial("tcp", address)
+	nick, network := fmt.Sprint(prefix, ircNicks.Add(1)), "tcp"
+	if filepath.IsAbs(address) {
+		network = "unix"
+	}
+	conn, err := net.Dial(network, address)
 	if err != nil {
 		return nil, err
 	}

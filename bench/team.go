@@ -78,7 +78,7 @@ func (t *team) join() error {
 	if ps.Server == nil {
 		return errors.New("the keeper has no chat server")
 	}
-	all, err := joinIRC(ps.Server.Address, teamChannel, "person", 1)
+	all, err := joinIRC(ps.Server.Socket, teamChannel, "person", 1)
 	if err != nil {
 		return err
 	}
