@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/testkit/need"
-
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 )
@@ -69,19 +67,14 @@ func awaitReady(w *world) {
 }
 
 func processes(w *world) {
-	lister, ok := w.p.(provider.ProcessLister)
-	if !ok {
-		need.Apart(w, "the provider is no ProcessLister: its processes may be another machine's")
-	}
+	lister := able[provider.ProcessLister](w, "is no ProcessLister: its processes may be another machine's")
 	list := func(name string) []int {
 		w.Helper()
 		pids, err := lister.Processes(w.Context(), name)
 		w.ok("Processes", err)
 		return pids
 	}
-	if got := list("never-was"); len(got) > 0 {
-		w.Errorf("Processes of a session that never was = %v", got)
-	}
+	w.equal("processes of a session that never was", len(list("never-was")), 0)
 	w.startConfig(w.p, "two", w.command("/bin/sh", "-c", "sleep 1000 & wait"))
 	w.startConfig(w.p, "other", w.command("/bin/cat"))
 	w.eventually("the shell's child is listed", func() bool { return len(list("two")) >= 2 })
@@ -91,9 +84,7 @@ func processes(w *world) {
 		}
 	}
 	w.stop("two")
-	if got := list("two"); len(got) > 0 {
-		w.Errorf("Processes of a session that was stopped = %v", got)
-	}
+	w.equal("processes of a session that was stopped", len(list("two")), 0)
 }
 
 func title(w *world) {

@@ -68,12 +68,7 @@ func (w *world) personSees(p *person, text string) {
 
 func (w *world) hasLeft(p *person) {
 	w.Helper()
-	select {
-	case err := <-p.left:
-		w.ok("Attach", err)
-	case <-time.After(w.h.Patience):
-		w.Fatal("Attach does not return")
-	}
+	w.ok("Attach", received(w, "Attach returns", p.left))
 }
 
 func attach(w *world) {
@@ -109,9 +104,7 @@ func attach(w *world) {
 	_, err = p.keys.WriteString(w.h.Detach)
 	w.ok("type", err)
 	w.hasLeft(p)
-	if !w.running(w.p, "w") {
-		w.Error("the session ended when the person left")
-	}
+	w.equal("the session runs when the person has left", w.running(w.p, "w"), true)
 }
 
 func attachEnds(w *world) {
@@ -122,11 +115,7 @@ func attachEnds(w *world) {
 	w.ok("type", err)
 	w.personSees(p, "got <hello>")
 	w.stop("w")
-	select {
-	case <-p.left: // that the session is over may be an error, or not
-	case <-time.After(w.h.Patience):
-		w.Fatal("Attach does not return when the session ends")
-	}
+	received(w, "Attach returns when the session ends", p.left) // that it is over may be an error, or not
 	w.is("Attach to a session that has ended", w.p.Attach(w.Context(), "w", p.terminal, p.terminal), fault.NotRunning)
 }
 
@@ -140,15 +129,8 @@ func attachCancelled(w *world) {
 	w.ok("type", err)
 	w.personSees(p, "got <hello>")
 	cancel()
-	select {
-	case err := <-p.left:
-		if !errors.Is(err, context.Canceled) {
-			w.Errorf("Attach whose context ended = %v", err)
-		}
-	case <-time.After(w.h.Patience):
-		w.Fatal("Attach does not return when its context ends")
+	if err := received(w, "Attach returns when its context ends", p.left); !errors.Is(err, context.Canceled) {
+		w.Errorf("Attach whose context ended = %v", err)
 	}
-	if !w.running(w.p, "w") {
-		w.Error("the session ended with its onlooker")
-	}
+	w.equal("the session runs without its onlooker", w.running(w.p, "w"), true)
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"den/internal/testkit/need"
-
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 )
@@ -21,11 +19,7 @@ var inputCases = []testCase{
 // onTerminal is for cases that only sessions on a terminal can pass.
 func (w *world) onTerminal() provider.OnTerminal {
 	w.Helper()
-	p, ok := w.p.(provider.OnTerminal)
-	if !ok {
-		need.Apart(w, "the provider's sessions have no terminal")
-	}
-	return p
+	return able[provider.OnTerminal](w, "has no terminals")
 }
 
 // typeText is a nudge to the byte, but for its Enter.
@@ -120,10 +114,7 @@ func inputModes(w *world) {
 // for.
 func sendAt(w *world) {
 	w.needs(SendKeys, Terminal)
-	looker, ok := w.p.(provider.Looker)
-	if !ok {
-		need.Apart(w, "the provider is no Looker: it cannot tell whether a screen is still the one that was seen")
-	}
+	looker := able[provider.Looker](w, "is no Looker: it cannot tell whether a screen is still the one that was seen")
 	_, _, err := looker.Look(w.Context(), "never-was", 10)
 	w.is("Look at a session that never was", err, fault.NotFound)
 	w.startConfig(w.p, "w", w.command("/bin/sh", "-c", "printf 'ready> '; exec cat"))
@@ -152,10 +143,6 @@ func sendAt(w *world) {
 	w.ok("SendAt", looker.SendAt(w.Context(), "w", at, provider.Keystrokes{Keys: []string{"Enter"}}))
 	row("")
 	w.ok("SendAt", looker.SendAt(w.Context(), "w", 0, provider.Keystrokes{Text: "whole", Keys: []string{"Enter"}, EmptyLine: true}))
-	w.eventually("cat repeats the line", func() bool {
-		text, err := w.p.Peek(w.Context(), "w", 10)
-		w.ok("Peek", err)
-		return text == "ready> half\nhalf\nwhole\nwhole"
-	})
+	w.eventually("cat repeats the line", func() bool { return w.peek(w.p, "w", 10) == "ready> half\nhalf\nwhole\nwhole" })
 	w.is("SendAt without anything", looker.SendAt(w.Context(), "w", 0, provider.Keystrokes{}), fault.Usage)
 }

@@ -19,9 +19,7 @@ func nothingLeaks(w *world) {
 		w.stop("stopped")
 		w.start("ended", "exit", "0")
 		w.ends("ended")
-		if err := w.p.Start(w.Context(), "failed", w.command("/no/such/program")); err == nil {
-			w.Error("Start of what cannot be executed: no error")
-		}
+		w.fails("Start of what cannot be executed", w.p.Start(w.Context(), "failed", w.command("/no/such/program")))
 		w.setMeta("ended", "k", "v")
 		w.list(w.p, "")
 		if !w.lacks(Peek) {

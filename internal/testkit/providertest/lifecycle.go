@@ -24,20 +24,12 @@ var lifecycleCases = []testCase{
 }
 
 func startStop(w *world) {
-	if w.running(w.p, "w") {
-		w.Error("running before its start")
-	}
+	w.equal("running before its start", w.running(w.p, "w"), false)
 	w.start("w", "idle")
-	if !w.running(w.p, "w") {
-		w.Error("not running after Start")
-	}
+	w.equal("running after Start", w.running(w.p, "w"), true)
 	w.stop("w")
-	if w.running(w.p, "w") {
-		w.Error("running after Stop")
-	}
-	if left := w.list(w.p, ""); len(left) > 0 {
-		w.Errorf("after Stop these run: %q", left)
-	}
+	w.equal("running after Stop", w.running(w.p, "w"), false)
+	w.lists("after Stop", w.p, "")
 }
 
 func stopTwice(w *world) {
@@ -61,10 +53,8 @@ func startTwice(w *world) {
 	if !w.running(w.p, "w") {
 		w.Fatal("the second Start ended the first session")
 	}
-	got, err := w.p.GetMeta(w.Context(), "w", "k")
-	w.ok("GetMeta", err)
-	w.equal("metadata of the first session", got, "first")
-	w.equal("running sessions", len(w.list(w.p, "")), 1)
+	w.hasMeta("w", "k", "first")
+	w.lists("after both", w.p, "", "w")
 }
 
 func startReplaces(w *world) {
@@ -89,15 +79,9 @@ func cannotExecute(w *world) {
 	notExecutable := w.path("not-executable")
 	w.ok("write", os.WriteFile(notExecutable, []byte("text"), 0o644))
 	for _, argv0 := range []string{"/no/such/program", "no-such-program-on-the-path", w.dir, noInterpreter, notExecutable} {
-		if err := w.p.Start(w.Context(), "w", w.command(argv0)); err == nil {
-			w.Errorf("Start of %s: no error", argv0)
-		}
-		if w.running(w.p, "w") {
-			w.Errorf("Start of %s: the session runs", argv0)
-		}
-		if left := w.list(w.p, ""); len(left) > 0 {
-			w.Errorf("Start of %s left %q", argv0, left)
-		}
+		w.fails("Start of "+argv0, w.p.Start(w.Context(), "w", w.command(argv0)))
+		w.equal("after Start of "+argv0+", running", w.running(w.p, "w"), false)
+		w.lists("after Start of "+argv0, w.p, "")
 		_, err := w.p.Exit(w.Context(), "w")
 		w.is("Exit of what never ran", err, fault.NotFound)
 	}
@@ -110,12 +94,8 @@ func badConfig(w *world) {
 	relative := w.command(w.helper, "idle", w.path("r"))
 	relative.WorkDir = "."
 	for what, c := range map[string]provider.Config{"no command": w.command(), "an empty command": w.command(""), "a missing directory": noDir, "a relative directory": relative} {
-		if err := w.p.Start(w.Context(), "w", c); err == nil {
-			w.Errorf("Start with %s: no error", what)
-		}
-		if w.running(w.p, "w") {
-			w.Errorf("Start with %s: the session runs", what)
-		}
+		w.fails("Start with "+what, w.p.Start(w.Context(), "w", c))
+		w.equal("after Start with "+what+", running", w.running(w.p, "w"), false)
 	}
 }
 
@@ -123,12 +103,8 @@ func startCancelled(w *world) {
 	ctx, cancel := context.WithCancel(w.Context())
 	cancel()
 	c, _ := w.config("idle")
-	if err := w.p.Start(ctx, "w", c); err == nil {
-		w.Error("Start with a cancelled context: no error")
-	}
-	if left := w.list(w.p, ""); len(left) > 0 {
-		w.Errorf("a cancelled Start left %q", left)
-	}
+	w.fails("Start with a cancelled context", w.p.Start(ctx, "w", c))
+	w.lists("after a cancelled Start", w.p, "")
 	w.start("w", "idle")
 }
 
@@ -182,9 +158,7 @@ func foundAgain(w *world) {
 	if !w.running(again, "runs") || w.running(again, "ends") {
 		w.Error("the reopened provider does not know which sessions run")
 	}
-	if got := w.list(again, ""); !slices.Equal(got, []string{"runs"}) {
-		w.Errorf("the reopened provider lists %q", got)
-	}
+	w.lists("by the reopened provider", again, "", "runs")
 	got, err := again.GetMeta(w.Context(), "runs", "k")
 	w.ok("GetMeta", err)
 	w.equal("metadata after reopening", got, "v")
@@ -196,7 +170,5 @@ func foundAgain(w *world) {
 	c, _ := w.config("idle")
 	w.is("Start of what another process started", again.Start(w.Context(), "runs", c), fault.Busy)
 	w.ok("Stop", again.Stop(w.Context(), "runs"))
-	if w.running(w.p, "runs") {
-		w.Error("the first provider does not see that the second stopped the session")
-	}
+	w.equal("to the first provider what the second stopped runs", w.running(w.p, "runs"), false)
 }

@@ -25,9 +25,7 @@ func exactNames(w *world) {
 	ctx := w.Context()
 	for _, absent := range []string{"w-1", "w", "w-100", "-10", "W-10"} {
 		w.stop(absent)
-		if w.running(w.p, absent) {
-			w.Errorf("%s runs", absent)
-		}
+		w.equal(absent+" runs", w.running(w.p, absent), false)
 		w.is("SetMeta", w.p.SetMeta(ctx, absent, "k", "one"), fault.NotFound)
 		w.is("RemoveMeta", w.p.RemoveMeta(ctx, absent, "k"), fault.NotFound)
 		_, err := w.p.GetMeta(ctx, absent, "k")
@@ -44,12 +42,8 @@ func exactNames(w *world) {
 		w.ok("ProcessAlive", err)
 		w.equal("ProcessAlive of "+absent, alive, false)
 	}
-	if !w.running(w.p, "w-10") {
-		w.Error("w-10 was ended")
-	}
-	got, err := w.p.GetMeta(ctx, "w-10", "k")
-	w.ok("GetMeta", err)
-	w.equal("metadata of w-10", got, "ten")
+	w.equal("w-10 runs", w.running(w.p, "w-10"), true)
+	w.hasMeta("w-10", "k", "ten")
 	w.equal("what w-10 was sent", w.appears(file), "")
 }
 
@@ -75,19 +69,13 @@ func oddNames(w *world) {
 		w.ok("SetMeta", w.p.SetMeta(w.Context(), name, "name", name))
 	}
 	want := slices.Sorted(slices.Values(names))
-	if got := w.list(w.p, ""); !slices.Equal(got, want) {
-		w.Errorf("ListRunning = %q\nwant %q", got, want)
-	}
+	w.lists("after all starts", w.p, "", want...)
 	for _, name := range names {
-		got, err := w.p.GetMeta(w.Context(), name, "name")
-		w.ok("GetMeta", err)
-		w.equal("metadata of "+name, got, name)
+		w.hasMeta(name, "name", name)
 	}
 	for i, name := range want {
 		w.stop(name)
-		if got := w.list(w.p, ""); !slices.Equal(got, want[i+1:]) {
-			w.Fatalf("after Stop(%q) these run: %q, want %q", name, got, want[i+1:])
-		}
+		w.lists("after Stop of "+name, w.p, "", want[i+1:]...)
 	}
 }
 
@@ -96,15 +84,11 @@ func badNames(w *world) {
 		c, _ := w.config("idle")
 		w.is("Start", w.p.Start(w.Context(), name, c), fault.Usage)
 	}
-	if left := w.list(w.p, ""); len(left) > 0 {
-		w.Errorf("these run: %q", left)
-	}
+	w.lists("after all were refused", w.p, "")
 }
 
 func listRunning(w *world) {
-	if got := w.list(w.p, ""); len(got) != 0 {
-		w.Errorf("at first these run: %q", got)
-	}
+	w.lists("at first", w.p, "")
 	for _, name := range []string{"b-2", "a-1", "b-1", "b"} {
 		w.start(name, "idle")
 	}
@@ -115,9 +99,7 @@ func listRunning(w *world) {
 	for prefix, want := range map[string][]string{
 		"": {"a-1", "b", "b-1", "b-2"}, "b": {"b", "b-1", "b-2"}, "b-": {"b-1", "b-2"}, "b-1": {"b-1"}, "c": nil, "*": nil,
 	} {
-		if got := w.list(w.p, prefix); !slices.Equal(got, want) {
-			w.Errorf("ListRunning(%q) = %q, want %q", prefix, got, want)
-		}
+		w.lists("with prefix "+prefix, w.p, prefix, want...)
 	}
 }
 
@@ -133,15 +115,11 @@ func owners(w *world) {
 	w.is("GetMeta of another owner's session", err, fault.NotFound)
 	w.startOn(other, "w", "idle") // a session of its own
 	w.ok("SetMeta", other.SetMeta(w.Context(), "w", "k", "theirs"))
-	got, err := w.p.GetMeta(w.Context(), "w", "k")
-	w.ok("GetMeta", err)
-	w.equal("metadata of the first owner's", got, "")
+	w.hasMeta("w", "k", "")
 	w.ok("Stop", other.Stop(w.Context(), "mine"))
 	w.stop("w")
 	if !w.running(other, "w") || !w.running(w.p, "mine") {
 		w.Error("Stop ended another owner's session")
 	}
-	if got := w.list(other, ""); !slices.Equal(got, []string{"w"}) {
-		w.Errorf("the other owner lists %q", got)
-	}
+	w.lists("of the other owner", other, "", "w")
 }

@@ -31,9 +31,7 @@ func deadIsNotRunning(w *world) {
 		w.ok("ProcessAlive", err)
 		w.equal("ProcessAlive of a session that has ended", alive, false)
 	}
-	if got := w.list(w.p, ""); len(got) > 0 {
-		w.Errorf("these run: %q", got)
-	}
+	w.lists("after its end", w.p, "")
 	if !w.lacks(Nudge) {
 		w.is("Nudge of a session that has ended", w.p.Nudge(w.Context(), "w", "text"), fault.NotRunning)
 	}
@@ -180,7 +178,5 @@ func couldNotAsk(w *world) {
 	c, _ := w.config("idle")
 	failed("Start", asked.Start(ctx, "w", c))
 	mend()
-	if !w.running(w.p, "w") {
-		w.Error("the session does not run when it can be asked again")
-	}
+	w.equal("the session runs when it can be asked again", w.running(w.p, "w"), true)
 }

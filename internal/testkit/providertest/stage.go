@@ -8,9 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"den/internal/testkit/need"
 
 	"den/internal/place/provider"
 )
@@ -52,23 +49,16 @@ func (w *world) archive(entries ...entry) *bytes.Buffer {
 
 // prepare comes before Start, may be repeated, and starts nothing.
 func prepare(w *world) {
-	p, ok := w.p.(provider.Preparer)
-	if !ok {
-		need.Apart(w, "the provider is no Preparer: its place is always ready")
-	}
+	p := able[provider.Preparer](w, "is no Preparer: its place is always ready")
 	c, ready := w.config("idle")
 	for range 2 {
 		w.ok("Prepare", p.Prepare(w.Context(), "w", c, func(string) {}))
 	}
-	if w.running(w.p, "w") {
-		w.Error("Prepare started the session")
-	}
+	w.equal("running after Prepare", w.running(w.p, "w"), false)
 	w.startConfig(w.p, "w", c)
 	w.appears(ready)
 	c.Options = nil
-	if err := p.Prepare(w.Context(), "w", c, func(string) {}); err == nil {
-		w.Error("Prepare of no place: no error")
-	}
+	w.fails("Prepare of no place", p.Prepare(w.Context(), "w", c, func(string) {}))
 }
 
 func stage(w *world) {
@@ -94,9 +84,7 @@ func stage(w *world) {
 	w.equal("one that was not", w.appears(filepath.Join(c.WorkDir, "more")), "more")
 	w.ok("Stage", w.p.Stage(w.Context(), "w", c, w.archive(again...), provider.StageOptions{}))
 	w.equal("a file that is replaced", w.appears(filepath.Join(c.WorkDir, "plain")), "new")
-	if err := w.p.Stage(w.Context(), "w", c, strings.NewReader("no archive, but long enough"), o); err == nil {
-		w.Error("Stage of what is no archive: no error")
-	}
+	w.fails("Stage of what is no archive", w.p.Stage(w.Context(), "w", c, strings.NewReader("no archive, but long enough"), o))
 }
 
 func stageStaysInside(w *world) {
@@ -105,14 +93,10 @@ func stageStaysInside(w *world) {
 	w.ok("make directory", os.Mkdir(c.WorkDir, 0o755))
 	w.ok("link", os.Symlink(w.dir, filepath.Join(c.WorkDir, "out")))
 	for _, name := range []string{"../escaped", "a/../../escaped", w.path("escaped"), "out/escaped"} {
-		if err := w.p.Stage(w.Context(), "w", c, w.archive(entry{name: name, content: "x", mode: 0o644}), provider.StageOptions{}); err == nil {
-			w.Errorf("Stage of %q: no error", name)
-		}
+		w.fails("Stage of "+name, w.p.Stage(w.Context(), "w", c, w.archive(entry{name: name, content: "x", mode: 0o644}), provider.StageOptions{}))
 	}
 	through := w.archive(entry{name: "l", link: w.dir}, entry{name: "l/escaped", content: "x", mode: 0o644})
-	if err := w.p.Stage(w.Context(), "w", c, through, provider.StageOptions{}); err == nil {
-		w.Error("Stage through a link of the archive: no error")
-	}
+	w.fails("Stage through a link of the archive", w.p.Stage(w.Context(), "w", c, through, provider.StageOptions{}))
 	if _, err := os.Stat(w.path("escaped")); err == nil {
 		w.Error("Stage left the working directory")
 	}
@@ -146,15 +130,11 @@ func execute(w *world) {
 		}
 	}
 	try()
-	if w.running(w.p, "w") {
-		w.Error("Exec started the session")
-	}
+	w.equal("running after Exec", w.running(w.p, "w"), false)
 	w.startConfig(w.p, "w", c)
 	w.appears(ready)
 	try()
-	if !w.running(w.p, "w") {
-		w.Error("Exec ended the session")
-	}
+	w.equal("running after Exec beside it", w.running(w.p, "w"), true)
 }
 
 func execCancelled(w *world) {
@@ -173,13 +153,8 @@ func execCancelled(w *world) {
 		w.appears(begun)
 		w.ok("remove", os.Remove(begun))
 		cancel()
-		select {
-		case err := <-done:
-			if !errors.Is(err, context.Canceled) {
-				w.Errorf("Exec whose context ended = %v", err)
-			}
-		case <-time.After(w.h.Patience):
-			w.Fatal("Exec does not return when its context ends")
+		if err := received(w, "Exec returns when its context ends", done); !errors.Is(err, context.Canceled) {
+			w.Errorf("Exec whose context ended = %v", err)
 		}
 	}
 }

@@ -56,20 +56,26 @@ func (w *world) lineEnds(text string) string { return strings.ReplaceAll(text, "
 // reads waits until the program has read so much, and compares.
 func (w *world) reads(file, want string) {
 	w.Helper()
-	var got string
-	w.eventually("the program has read "+strconv.Itoa(len(want))+" bytes", func() bool {
-		raw, err := os.ReadFile(file)
-		w.ok("read file", err)
-		got = string(raw)
-		return len(got) >= len(want)
-	})
-	if got != want {
+	if got := w.readBytes(file, len(want)); got != want {
 		at := 0
 		for at < len(got) && at < len(want) && got[at] == want[at] {
 			at++
 		}
 		w.Fatalf("at byte %d the program read %.80q, want %.80q", at, got[at:], want[at:])
 	}
+}
+
+// readBytes waits until the program has read so many bytes, and returns all that
+// it has read.
+func (w *world) readBytes(file string, n int) (got string) {
+	w.Helper()
+	w.eventually("the program has read "+strconv.Itoa(n)+" bytes", func() bool {
+		raw, err := os.ReadFile(file)
+		w.ok("read file", err)
+		got = string(raw)
+		return len(got) >= n
+	})
+	return got
 }
 
 func nudgeLong(w *world) {
@@ -133,14 +139,7 @@ func nudgesDoNotMix(w *world) {
 		})
 	}
 	nudges.Wait()
-	var got string
-	w.eventually("all nudges are read", func() bool {
-		raw, err := os.ReadFile(file)
-		w.ok("read file", err)
-		got = string(raw)
-		return len(got) >= size
-	})
-	lines := strings.Split(strings.TrimSuffix(got, w.h.Enter), w.h.Enter)
+	lines := strings.Split(strings.TrimSuffix(w.readBytes(file, size), w.h.Enter), w.h.Enter)
 	slices.Sort(lines)
 	if !slices.Equal(lines, all) {
 		w.Errorf("%d nudges came as %d lines, or mixed", len(all), len(lines))
@@ -167,13 +166,7 @@ func interruptDoesNotMix(w *world) {
 		w.ok("Nudge", w.p.Nudge(w.Context(), "w", "text"))
 	}
 	interrupts.Wait()
-	var got string
-	w.eventually("all is read", func() bool {
-		raw, err := os.ReadFile(file)
-		w.ok("read file", err)
-		got = string(raw)
-		return len(got) >= rounds*len("\x03"+w.typed("text"))
-	})
+	got := w.readBytes(file, rounds*len("\x03"+w.typed("text")))
 	if whole := strings.Count(got, w.typed("text")); whole != rounds {
 		w.Errorf("%d of %d nudges came whole: %q", whole, rounds, got)
 	}

@@ -2,7 +2,6 @@ package providertest
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -40,9 +39,7 @@ func manyTogether(w *world) {
 		return w.p.Start(ctx, name, c)
 	})
 	ready.Range(func(_, file any) bool { w.appears(file.(string)); return true })
-	if got := w.list(w.p, "many-"); !slices.Equal(got, names) {
-		w.Errorf("%d sessions run, want %d", len(got), len(names))
-	}
+	w.lists("after all starts", w.p, "many-", names...)
 	each("IsRunning", func(name string) error {
 		running, err := w.p.IsRunning(ctx, name)
 		if err == nil && !running {
@@ -50,12 +47,9 @@ func manyTogether(w *world) {
 		}
 		return err
 	})
-	var listed atomic.Int64
 	each("Stop", func(name string) error {
-		if got, err := w.p.ListRunning(ctx, "many-"); err != nil {
+		if _, err := w.p.ListRunning(ctx, "many-"); err != nil {
 			return err
-		} else {
-			listed.Add(int64(len(got)))
 		}
 		if err := w.p.Stop(ctx, name); err != nil {
 			return err
@@ -66,9 +60,7 @@ func manyTogether(w *world) {
 		}
 		return err
 	})
-	if got := w.list(w.p, ""); len(got) > 0 {
-		w.Errorf("after all were stopped these run: %q", got)
-	}
+	w.lists("after all were stopped", w.p, "")
 }
 
 // oneNameTogether: of many starts of one name one wins.
@@ -93,8 +85,6 @@ func oneNameTogether(w *world) {
 	}
 	starts.Wait()
 	w.equal("starts that won", won.Load(), int64(1))
-	if got := w.list(w.p, ""); !slices.Equal(got, []string{"one"}) {
-		w.Errorf("these run: %q", got)
-	}
+	w.lists("after all starts", w.p, "", "one")
 	w.stop("one")
 }

@@ -65,9 +65,7 @@ func watch(w *world) {
 	c, _ := w.config("exit", "0")
 	w.startConfig(again, "started-elsewhere", c)
 	w.startConfig(w.p, "at-once", w.command("/bin/true"))
-	if err := w.p.Start(ctx, "never-ran", w.command("/no/such/program")); err == nil {
-		w.Error("Start of what cannot be executed: no error")
-	}
+	w.fails("Start of what cannot be executed", w.p.Start(ctx, "never-ran", w.command("/no/such/program")))
 	w.startOn(again, "killed", "die", "9")
 	w.ok("Stop", again.Stop(ctx, "stopped"))
 	// Nobody has received yet: a slow receiver loses nothing.
@@ -80,16 +78,9 @@ func watch(w *world) {
 	if got := w.changes(events, 1); !slices.Equal(got["at-once"], both) {
 		w.Errorf("of a second life told %v", got)
 	}
-	if w.running(w.p, "at-once") {
-		w.Error("told of an end, and it runs")
-	}
+	w.equal("running after it was told of an end", w.running(w.p, "at-once"), false)
 	w.start("comes-up", "idle")
-	select { // while it runs
-	case e := <-events:
-		w.equal("told of", e, provider.Event{Name: "comes-up", Change: provider.Started})
-	case <-time.After(w.h.Patience):
-		w.Error("not told of a start")
-	}
+	w.equal("told of, while it runs", received(w, "a start is told", events), provider.Event{Name: "comes-up", Change: provider.Started})
 	cancel()
 	select {
 	case e, open := <-events:

@@ -77,6 +77,17 @@ func (w *world) needs(abilities ...string) {
 	}
 }
 
+// able is the provider as one that has an ability of its choice. Without it there
+// is nothing to try, and without says why.
+func able[T any](w *world, without string) T {
+	w.Helper()
+	p, ok := w.p.(T)
+	if !ok {
+		need.Apart(w, "the provider %s", without)
+	}
+	return p
+}
+
 // config is a session that runs the helper; ready is the file by which that
 // says that it has begun.
 func (w *world) config(mode string, args ...string) (c provider.Config, ready string) {
@@ -176,6 +187,14 @@ func (w *world) stop(name string) {
 	}
 }
 
+// lists compares what runs at a provider with what should.
+func (w *world) lists(what string, p provider.Provider, prefix string, want ...string) {
+	w.Helper()
+	if got := w.list(p, prefix); !slices.Equal(got, want) {
+		w.Errorf("%s: %q run, want %q", what, got, want)
+	}
+}
+
 func (w *world) list(p provider.Provider, prefix string) []string {
 	w.Helper()
 	names, err := p.ListRunning(w.Context(), prefix)
@@ -193,6 +212,14 @@ func (w *world) ok(what string, err error) {
 	}
 }
 
+// fails wants an error, of whatever kind.
+func (w *world) fails(what string, err error) {
+	w.Helper()
+	if err == nil {
+		w.Errorf("%s: no error", what)
+	}
+}
+
 // is checks an error's kind.
 func (w *world) is(what string, err error, kinds ...fault.Kind) {
 	w.Helper()
@@ -204,8 +231,19 @@ func (w *world) is(what string, err error, kinds ...fault.Kind) {
 func (w *world) equal(what string, got, want any) {
 	w.Helper()
 	if got != want {
-		w.Errorf("%s = %q, want %q", what, got, want)
+		w.Errorf("%s = %#v, want %#v", what, got, want)
 	}
+}
+
+// received waits for what a channel gives.
+func received[T any](w *world, what string, from <-chan T) (got T) {
+	w.Helper()
+	select {
+	case got = <-from:
+	case <-time.After(w.h.Patience):
+		w.Fatalf("%s: not within %v", what, w.h.Patience)
+	}
+	return got
 }
 
 // lives reports whether a process of the helper's tree holds its lock.
