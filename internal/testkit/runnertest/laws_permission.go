@@ -71,9 +71,7 @@ func allowed(w *world) {
 	if !w.exists("made", true) {
 		w.Error("what was allowed was not done")
 	}
-	if exit := s.Close(); exit.Code != 0 {
-		w.Errorf("closed with %+v", exit)
-	}
+	w.closes(s, 0)
 }
 
 // daemonLeft: what the agent leaves running ends with it; the end of every test
@@ -85,9 +83,7 @@ func daemonLeft(w *world) {
 	if done := checkUse(w, w.good(s, "leave something running"), "it runs"); done.Failed || !strings.Contains(done.Output, "begun") {
 		w.Errorf("%+v", done)
 	}
-	if exit := s.Close(); exit.Code != 0 {
-		w.Errorf("closed with %+v", exit)
-	}
+	w.closes(s, 0)
 }
 
 // denied: what is denied is not done, and the agent goes on.
@@ -106,11 +102,7 @@ func denied(w *world) {
 	if w.exists("made", false) {
 		w.Error("what was denied was done")
 	}
-	if w.b.Reasons && w.stub != nil {
-		if _, err := w.stub.Await(w.Context(), modelstub.After("the owner said no")); err != nil {
-			w.Error(err)
-		}
-	}
+	w.toldWhy("the owner said no")
 }
 
 // allowedAlways: the agent is not told of an "always". It goes on asking, for the
@@ -165,10 +157,7 @@ func deniedAndInterrupted(w *world) {
 	q := &questions{answer: permission.Decision{Reason: "stop", Interrupt: true}}
 	w.decide(q.decide)
 	s := w.open()
-	t := w.turn(s, "make the file", nil)
-	if t.err != nil || !t.result.Cancelled {
-		w.Errorf("%+v, %v; events: %s", t.result, t.err, describe(t.events))
-	}
+	w.cancelled(w.turn(s, "make the file", nil))
 	if w.exists("made", false) {
 		w.Error("what was denied was done")
 	}
@@ -210,11 +199,7 @@ func deniedRead(w *world) {
 	if w.b.Read != nil {
 		check("read by a tool", "I may not read it")
 	}
-	if w.b.Reasons && w.stub != nil && !w.Failed() {
-		if _, err := w.stub.Await(w.Context(), modelstub.After("the rules say no")); err != nil {
-			w.Error(err)
-		}
-	}
+	w.toldWhy("the rules say no")
 }
 
 // askedRead: what rules want a person to decide is asked for, also where the
@@ -302,10 +287,7 @@ func interruptedWhileAsking(w *world) {
 		close(withdrawn)
 		return permission.Decision{Allow: true} // too late
 	})
-	t := w.turn(s, "make the file", nil)
-	if t.err != nil || !t.result.Cancelled {
-		w.Errorf("%+v, %v; events: %s", t.result, t.err, describe(t.events))
-	}
+	w.cancelled(w.turn(s, "make the file", nil))
 	<-withdrawn
 	if w.exists("made", false) {
 		w.Error("what nobody allowed was done")

@@ -25,16 +25,10 @@ func twoTurns(w *world) {
 	checkAnswer(w, first, "first answer")
 	second := w.good(s, "the second prompt")
 	checkAnswer(w, second, "second answer")
-	if s.ID() != id {
-		w.Errorf("the session id changed from %s to %s", id, s.ID())
-	}
+	w.keepsID(s, id)
 	w.asked("the second prompt", "first answer")
-	if exit := s.Close(); exit.Code != 0 {
-		w.Errorf("closed with %+v", exit)
-	}
-	if exit := s.Close(); exit.Code != 0 {
-		w.Errorf("closed again with %+v", exit)
-	}
+	w.closes(s, 0)
+	w.closes(s, 0) // again
 	<-s.Done()
 	if len(w.spawned.all) != 1 {
 		w.Errorf("%d processes for two turns", len(w.spawned.all))
@@ -95,9 +89,7 @@ func compacted(w *world) {
 		w.Errorf("nobody was told: %s", describe(t.events))
 	}
 	checkAnswer(w, w.good(s, "what do you remember"), "a summary")
-	if s.ID() != id {
-		w.Errorf("the session id changed from %s to %s", id, s.ID())
-	}
+	w.keepsID(s, id)
 	w.asked("what do you remember", "there were pears")
 }
 
@@ -127,16 +119,12 @@ func interrupted(w *world) {
 			}
 		}
 	})
-	if t.err != nil || !t.result.Cancelled {
-		w.Errorf("%+v, %v; events: %s", t.result, t.err, describe(t.events))
-	}
+	w.cancelled(t)
 	checkAnswer(w, w.good(s, "are you there"), "yes")
 	if err := s.Interrupt(w.Context()); err != nil {
 		w.Errorf("interrupt without a turn: %v", err)
 	}
-	if exit := s.Close(); exit.Code != 0 {
-		w.Errorf("closed with %+v", exit)
-	}
+	w.closes(s, 0)
 }
 
 // interruptedWhenAccepted: an interrupt that comes when the agent has only just
@@ -175,10 +163,7 @@ func interruptEarly(w *world, turn func(runner.Session) turned) {
 	w.model("are you there", modelstub.Say("yes")) // first: an agent may send both prompts as one
 	w.always("do not even begin", modelstub.Reply{Text: []string{"one ", "two"}, Hold: hold})
 	s := w.open()
-	t := turn(s)
-	if t.err != nil || !t.result.Cancelled {
-		w.Errorf("%+v, %v; events: %s", t.result, t.err, describe(t.events))
-	}
+	w.cancelled(turn(s))
 	if got := w.good(s, "are you there"); got.result.Text != "yes" {
 		w.Errorf("after the interrupt: %q", got.result.Text)
 	}
@@ -200,24 +185,16 @@ func killed(w *world) {
 			w.kill()
 		}
 	})
-	if f := w.failure(t); f.Class != runner.Gone {
-		w.Errorf("%+v", f)
-	}
+	w.fails(t, runner.Gone)
 	<-s.Done()
-	if f := w.failure(w.turn(s, "what was the word", nil)); f.Class != runner.Gone {
-		w.Errorf("a turn after the end: %+v", f)
-	}
-	if exit := s.Close(); exit.Code != 137 {
-		w.Errorf("closed with %+v", exit)
-	}
+	w.fails(w.turn(s, "what was the word", nil), runner.Gone)
+	w.closes(s, 137)
 	s = w.resume(id)
 	if got := w.good(s, "what was the word"); got.result.Text != "plum" {
 		w.Errorf("after resuming: %q", got.result.Text)
 	}
 	w.asked("what was the word", "plum, noted")
-	if s.ID() != id {
-		w.Errorf("the session id changed from %s to %s", id, s.ID())
-	}
+	w.keepsID(s, id)
 }
 
 // resumed: a session that was closed goes on in another process.
@@ -227,13 +204,9 @@ func resumed(w *world) {
 	s := w.open()
 	w.good(s, "remember the word pear")
 	id := s.ID()
-	if exit := s.Close(); exit.Code != 0 {
-		w.Errorf("closed with %+v", exit)
-	}
+	w.closes(s, 0)
 	s = w.resume(id)
-	if s.ID() != id {
-		w.Errorf("the session id changed from %s to %s", id, s.ID())
-	}
+	w.keepsID(s, id)
 	t := w.good(s, "what was the word")
 	checkAnswer(w, t, "pear")
 	w.asked("what was the word", "pear, noted")
@@ -269,27 +242,18 @@ func failures(w *world) {
 	}{
 		{"lock me out", runner.Auth}, {"use me up", runner.Quota}, {"overload me", runner.Overload}, {"too long a prompt", runner.Context},
 	} {
-		f := w.failure(w.turn(s, c.prompt, nil))
-		if f.Class != c.class || f.Message == "" {
-			w.Errorf("%s: %+v, want the class %s", c.prompt, f, c.class)
-		}
+		w.fails(w.turn(s, c.prompt, nil), c.class)
 	}
 	checkAnswer(w, w.good(s, "the last prompt"), "all is well")
-	if exit := s.Close(); exit.Code != 0 {
-		w.Errorf("closed with %+v", exit)
-	}
+	w.closes(s, 0)
 }
 
 // modelCut: a model whose stream breaks is a failure that passes.
 func modelCut(w *world) {
 	w.always("break off", modelstub.Break(modelstub.Cut))
 	s := w.open()
-	if f := w.failure(w.turn(s, "break off", nil)); f.Class != runner.Overload {
-		w.Errorf("%+v", f)
-	}
-	if exit := s.Close(); exit.Code != 0 {
-		w.Errorf("closed with %+v", exit)
-	}
+	w.fails(w.turn(s, "break off", nil), runner.Overload)
+	w.closes(s, 0)
 }
 
 // contextEnded: a turn whose context ends returns at once.
@@ -356,9 +320,7 @@ func hostile(w *world) {
 func outputCut(w *world) {
 	s := w.open()
 	w.good(s, "the first prompt")
-	if f := w.failure(w.turn(s, "the second prompt", nil)); f.Class != runner.Gone || f.Message == "" {
-		w.Errorf("%+v", f)
-	}
+	w.fails(w.turn(s, "the second prompt", nil), runner.Gone)
 	<-s.Done()
 	s.Close()
 }
@@ -368,9 +330,7 @@ func deaf(w *world) {
 	s := w.open()
 	w.good(s, "the first prompt")
 	w.good(s, "the second prompt")
-	if exit := s.Close(); exit.Code != 137 {
-		w.Errorf("%+v", exit)
-	}
+	w.closes(s, 137)
 }
 
 // notInstalled: an agent that is missing is not found.

@@ -43,11 +43,8 @@ type playScript struct {
 // player spawns processes that play the recordings of a law, one after the
 // other.
 type player struct {
-	mark, name, dir string
-	bad             damage
-	hostile         []string
-	endOfTurn       string
-	framed          bool
+	mark, name string
+	script     playScript
 
 	mu      sync.Mutex // guards spawned
 	spawned int
@@ -64,7 +61,7 @@ func (p *player) Spawn(ctx context.Context, c runner.Command) (runner.Process, e
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	script, err := json.Marshal(playScript{Dir: p.dir, Bad: p.bad, Hostile: p.hostile, EndOfTurn: p.endOfTurn, Framed: p.framed})
+	script, err := json.Marshal(p.script)
 	if err != nil {
 		return nil, err
 	}
@@ -88,15 +85,22 @@ func (p *player) Spawn(ctx context.Context, c runner.Command) (runner.Process, e
 // play is the process that plays a recording. Its exit code is 0, the recorded
 // one, or 3 if the driver did not say what it said when it was recorded.
 func play(path string) int {
-	var script playScript
-	if err := json.Unmarshal([]byte(os.Getenv(scriptVariable)), &script); err != nil {
-		fmt.Fprintln(os.Stderr, "player:", err)
-		return 3
-	}
-	tape, err := readTape(path)
+	code, err := playTape(path)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "player:", err)
 		return 3
+	}
+	return code
+}
+
+func playTape(path string) (code int, err error) {
+	var script playScript
+	if err := json.Unmarshal([]byte(os.Getenv(scriptVariable)), &script); err != nil {
+		return 0, err
+	}
+	tape, err := readTape(path)
+	if err != nil {
+		return 0, err
 	}
 	if script.Bad.Deaf {
 		signal.Ignore(syscall.SIGTERM)
@@ -105,12 +109,7 @@ func play(path string) int {
 		playScript: script, tape: tape, names: names{recordedDir: script.Dir},
 		out: bufio.NewWriter(os.Stdout), lines: readMessages(os.Stdin, script.Framed),
 	}
-	code, err := p.run()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "player:", err)
-		return 3
-	}
-	return code
+	return p.run()
 }
 
 // readMessages reads messages until EOF, when the channel is closed.

@@ -90,7 +90,7 @@ func newPlayWorld(t *testing.T, b Backend, l law) *world {
 		name = l.from
 	}
 	dir, mark := t.TempDir(), "runnertest-"+b.Driver.Name()+"-"+l.name
-	player := &player{mark: mark, name: name, dir: dir, bad: l.bad, hostile: b.Hostile, endOfTurn: b.EndOfTurn, framed: b.Framed}
+	player := &player{mark: mark, name: name, script: playScript{Dir: dir, Bad: l.bad, Hostile: b.Hostile, EndOfTurn: b.EndOfTurn, Framed: b.Framed}}
 	return newWorld(t, b, nil, mark, runner.Options{Spawn: player, Command: []string{b.Driver.Name()}, Dir: dir})
 }
 
@@ -190,14 +190,52 @@ func (w *world) good(s runner.Session, prompt string) turned {
 	return t
 }
 
-// failure returns the failure that a turn must have ended with.
-func (w *world) failure(t turned) *runner.Failure {
+// fails demands that a turn has ended with a failure of a class, and says why.
+func (w *world) fails(t turned, class runner.Class) {
 	w.Helper()
 	var f *runner.Failure
 	if !errors.As(t.err, &f) {
 		w.Fatalf("the turn ended with %+v, %v; want a failure; events: %s", t.result, t.err, describe(t.events))
 	}
-	return f
+	if f.Class != class || f.Message == "" {
+		w.Errorf("%+v, want the class %s", f, class)
+	}
+}
+
+// cancelled demands that a turn was interrupted.
+func (w *world) cancelled(t turned) {
+	w.Helper()
+	if t.err != nil || !t.result.Cancelled {
+		w.Errorf("%+v, %v; events: %s", t.result, t.err, describe(t.events))
+	}
+}
+
+// closes ends a session and demands the exit code of its process.
+func (w *world) closes(s runner.Session, code int) {
+	w.Helper()
+	if exit := s.Close(); exit.Code != code {
+		w.Errorf("closed with %+v, want %d", exit, code)
+	}
+}
+
+// keepsID demands that a session is still the one that it was.
+func (w *world) keepsID(s runner.Session, id string) {
+	w.Helper()
+	if s.ID() != id {
+		w.Errorf("the session id changed from %s to %s", id, s.ID())
+	}
+}
+
+// toldWhy demands that the model was told why something was denied. Only a real
+// agent has a model.
+func (w *world) toldWhy(reason string) {
+	w.Helper()
+	if !w.b.Reasons || w.stub == nil || w.Failed() {
+		return
+	}
+	if _, err := w.stub.Await(w.Context(), modelstub.After(reason)); err != nil {
+		w.Error(err)
+	}
 }
 
 func (t turned) all(kind runner.EventKind) []runner.Event {

@@ -106,6 +106,30 @@ func (w *world) exits(p runner.Process, code int) (out, told string) {
 	return string(all), told
 }
 
+// ends waits for the end and checks the exit code.
+func (w *world) ends(p runner.Process, code int) {
+	w.Helper()
+	if exit := p.Wait(); exit.Code != code {
+		w.Errorf("exit %+v, want %d", exit, code)
+	}
+}
+
+// signal sends a signal, which must reach the process.
+func (w *world) signal(p runner.Process, s syscall.Signal) {
+	w.Helper()
+	if err := p.Signal(s); err != nil {
+		w.Error(err)
+	}
+}
+
+// says checks what a process prints until its end, which is a good one.
+func (w *world) says(p runner.Process, want string) {
+	w.Helper()
+	if out, _ := w.exits(p, 0); out != want {
+		w.Errorf("output %q, want %q", out, want)
+	}
+}
+
 // line reads one line.
 func (w *world) line(r *bufio.Reader) string {
 	w.Helper()
@@ -131,9 +155,7 @@ func streams(w *world) {
 	if out != "got hello\n" || told != "told\n" {
 		w.Errorf("output %q, errors %q", out, told)
 	}
-	if exit := p.Wait(); exit.Code != 7 {
-		w.Errorf("waited for again: %+v", exit)
-	}
+	w.ends(p, 7) // waited for again
 	if err := p.Signal(syscall.SIGTERM); err == nil {
 		w.Error("a process that has ended took a signal")
 	}
@@ -168,9 +190,7 @@ func everyByte(w *world) {
 	if err := p.Stdin().Close(); err != nil {
 		w.Error(err)
 	}
-	if out, _ := w.exits(p, 0); out != string(all) {
-		w.Errorf("%q", out)
-	}
+	w.says(p, string(all))
 }
 
 // A line that is longer than every buffer on its way arrives whole.
@@ -216,9 +236,7 @@ func endOfInput(w *world) {
 	if err := p.Stdin().Close(); err != nil {
 		w.Error(err)
 	}
-	if out, _ := w.exits(p, 0); out != "first\nover\n" {
-		w.Errorf("%q", out)
-	}
+	w.says(p, "first\nover\n")
 	if _, err := p.Stdin().Write([]byte("x")); err == nil {
 		w.Error("input that had ended was written")
 	}
@@ -228,23 +246,15 @@ func terminated(w *world) {
 	p := w.spawn(`trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.05; done`)
 	out := bufio.NewReader(p.Stdout())
 	w.line(out)
-	if err := p.Signal(syscall.SIGTERM); err != nil {
-		w.Error(err)
-	}
+	w.signal(p, syscall.SIGTERM)
 	if got := w.line(out); got != "bye" {
 		w.Errorf("%q", got)
 	}
-	if exit := p.Wait(); exit.Code != 3 {
-		w.Errorf("%+v", exit)
-	}
+	w.ends(p, 3)
 	p = w.spawn(`echo up; exec sleep 1000`)
 	w.line(bufio.NewReader(p.Stdout()))
-	if err := p.Signal(syscall.SIGTERM); err != nil {
-		w.Error(err)
-	}
-	if exit := p.Wait(); exit.Code != 128+int(syscall.SIGTERM) {
-		w.Errorf("%+v", exit)
-	}
+	w.signal(p, syscall.SIGTERM)
+	w.ends(p, 128+int(syscall.SIGTERM))
 }
 
 // A command that does not read its input, of which much waits, is signalled.
@@ -256,12 +266,8 @@ func obeysWhileDeaf(w *world) {
 		_, err := p.Stdin().Write(bytes.Repeat([]byte("x"), 1<<20))
 		sent <- err
 	}()
-	if err := p.Signal(syscall.SIGTERM); err != nil {
-		w.Error(err)
-	}
-	if exit := p.Wait(); exit.Code != 128+int(syscall.SIGTERM) {
-		w.Errorf("%+v", exit)
-	}
+	w.signal(p, syscall.SIGTERM)
+	w.ends(p, 128+int(syscall.SIGTERM))
 	p.Stdin().Close() // Best effort: it may be closed.
 	<-sent            // with or without an error, the writer is free
 }
@@ -270,12 +276,8 @@ func killedWithOthers(w *world) {
 	p := w.spawn(`sleep 1000 & echo $!; setsid sleep 1000 & echo $!; (trap '' TERM HUP; sleep 1000) & echo $!; wait`)
 	out := bufio.NewReader(p.Stdout())
 	pids := []string{w.line(out), w.line(out), w.line(out)}
-	if err := p.Signal(syscall.SIGKILL); err != nil {
-		w.Fatal(err)
-	}
-	if exit := p.Wait(); exit.Code != 128+int(syscall.SIGKILL) {
-		w.Errorf("%+v", exit)
-	}
+	w.signal(p, syscall.SIGKILL)
+	w.ends(p, 128+int(syscall.SIGKILL))
 	for _, pid := range pids {
 		if w.lives(pid) {
 			w.Errorf("process %s outlives the one that started it", pid)
@@ -289,9 +291,7 @@ func nothingIsLeft(w *world) {
 	out := bufio.NewReader(p.Stdout())
 	pid := w.line(out)
 	w.write(p, "\n")
-	if exit := p.Wait(); exit.Code != 5 {
-		w.Errorf("%+v", exit)
-	}
+	w.ends(p, 5)
 	if rest, err := io.ReadAll(out); len(rest) > 0 || err != nil {
 		w.Errorf("its output did not end: %q, %v", rest, err)
 	}
@@ -306,9 +306,7 @@ func othersStay(w *world) {
 	w.line(bufio.NewReader(stays.Stdout()))
 	w.exits(w.spawn(`true`), 0)
 	killed := w.spawn(`sleep 1000`)
-	if err := killed.Signal(syscall.SIGKILL); err != nil {
-		w.Error(err)
-	}
+	w.signal(killed, syscall.SIGKILL)
 	killed.Wait()
 	stays.Stdin().Close() // Best effort: exits tells.
 	w.exits(stays, 0)
@@ -317,9 +315,7 @@ func othersStay(w *world) {
 func environment(w *world) {
 	odd := "a=b 'q' \"$HOME\"\n\tä"
 	p := w.command(runner.Command{Argv: []string{"sh", "-c", `printf %s "$ODD"; test -n "$PATH"`}, Dir: w.place.Dir, Env: map[string]string{"ODD": odd}})
-	if out, _ := w.exits(p, 0); out != odd {
-		w.Errorf("%q", out)
-	}
+	w.says(p, odd)
 }
 
 // A variable's value is on no command line: not on that of the process, nor of
@@ -336,9 +332,7 @@ func secrets(w *world) {
 }
 
 func directory(w *world) {
-	if out, _ := w.exits(w.spawn(`pwd; echo "$PWD"`), 0); out != w.place.Dir+"\n"+w.place.Dir+"\n" {
-		w.Errorf("%q, want %s", out, w.place.Dir)
-	}
+	w.says(w.spawn(`pwd; echo "$PWD"`), w.place.Dir+"\n"+w.place.Dir+"\n")
 }
 
 func cannotStart(w *world) {
