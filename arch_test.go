@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	// ui
 	"internal/ui": {},
 	"internal/ui/cli": {
-		"internal/base/atomicfile", "internal/base/brief", "internal/base/build", "internal/base/fault", "internal/base/ident", "internal/base/plainjson", "internal/base/poll", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/brief", "internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/ident", "internal/base/plainjson", "internal/base/poll", "internal/base/rpc",
 		"internal/process/git", "internal/process/pty", "internal/process/tree",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/render", "internal/screen/render/film", "internal/screen/render/redact",
 		"internal/screen/replay", "internal/screen/vt",
@@ -80,7 +80,7 @@ var allowed = map[string][]string{
 		"internal/ui/dashboard",
 	},
 	"internal/ui/dashboard/tui": {
-		"internal/base/build", "internal/base/environment", "internal/base/fault",
+		"internal/base/brief", "internal/base/build", "internal/base/environment", "internal/base/fault",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/vt",
 		"internal/session", "internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/wire",
 		"internal/ticks/instance", "internal/ticks/plan",

@@ -1,7 +1,12 @@
-// Package brief cuts text that is too long to be shown or kept.
+// Package brief says in few characters what is shown or kept: texts that are too
+// long, and how long something takes.
 package brief
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Bytes cuts text to n bytes at most, at the end of a character, and reports
 // whether anything is missing.
@@ -19,4 +24,17 @@ func Runes(text string, n int) string {
 		return text
 	}
 	return string(runes[:n-1]) + "…"
+}
+
+// Age is a duration in its largest unit, in at most four characters up to years.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }

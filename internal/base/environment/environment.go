@@ -1,7 +1,13 @@
-// Package environment reads lists of variables as os.Environ returns them.
+// Package environment tells what a process was given: its variables, and its
+// user.
 package environment
 
-import "strings"
+import (
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+)
 
 // Getter returns what os.Getenv would be in a process with these variables. Of
 // two with the same name the last counts.
@@ -12,4 +18,13 @@ func Getter(environ []string) func(string) string {
 		vars[k] = v
 	}
 	return func(key string) string { return vars[key] }
+}
+
+// User names the user of this process, for audit logs.
+func User() string {
+	u, err := user.Current()
+	if err != nil {
+		return "user " + strconv.Itoa(os.Getuid())
+	}
+	return u.Username
 }

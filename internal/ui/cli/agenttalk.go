@@ -13,6 +13,7 @@ import (
 	"den/internal/agent/conversation"
 	"den/internal/base/brief"
 	"den/internal/base/build"
+	"den/internal/base/environment"
 	"den/internal/base/fault"
 	"den/internal/base/ident"
 	"den/internal/keeper"
@@ -91,7 +92,7 @@ func printNudges(w io.Writer, all []keeper.Nudge, now time.Time) {
 	for _, n := range all {
 		text := brief.Runes(strings.Join(strings.Fields(n.Text), " "), nudgeShown)
 		note, _, _ := strings.Cut(n.Note, "\n")
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", n.ID, n.Agent, n.Status, formatAge(now.Sub(n.Created)), text, note)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", n.ID, n.Agent, n.Status, brief.Age(now.Sub(n.Created)), text, note)
 	}
 	tw.Flush()
 }
@@ -158,7 +159,7 @@ pressed. If the agent asks another question by then, or none, nothing is pressed
 			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
 			defer cancel()
 			var answered keeper.Answered
-			err := a.keep(ctx, keeper.MethodAnswer, keeper.Answer{Agent: args[0], Question: args[1], Option: args[2], By: userName()}, &answered)
+			err := a.keep(ctx, keeper.MethodAnswer, keeper.Answer{Agent: args[0], Question: args[1], Option: args[2], By: environment.User()}, &answered)
 			if errors.Is(err, context.DeadlineExceeded) {
 				err = fault.Hintf(fault.Errorf(fault.Timeout, "'%s' is not answered within %s", args[0], limit.String()), "'den agent attach %s' shows what it asks", args[0])
 			}

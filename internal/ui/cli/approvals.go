@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os/user"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"den/internal/agent/toolhook"
+	"den/internal/base/brief"
 	"den/internal/base/build"
+	"den/internal/base/environment"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
@@ -68,7 +69,7 @@ func (a *app) answerQuestionCmd() *cobra.Command {
 
 // decide tells the keeper what this user decides.
 func (a *app) decide(ctx context.Context, d keeper.Decision) error {
-	d.By = userName()
+	d.By = environment.User()
 	var decided keeper.Decided
 	err := a.keep(ctx, keeper.MethodDecide, d, &decided)
 	return a.result(err, approvalDecision{ID: d.ID, Decision: d.Option, Always: decided.Always, Note: decided.Note}, func(w io.Writer) {
@@ -91,15 +92,6 @@ type approvalDecision struct {
 	Note     string `json:"note,omitempty"` // why the like is asked for again
 }
 
-// userName is who decides, for the audit log.
-func userName() string {
-	u, err := user.Current()
-	if err != nil {
-		return "a user of this machine"
-	}
-	return u.Username
-}
-
 func printApprovals(w io.Writer, all keeper.Approvals, now time.Time) {
 	for _, name := range all.Unreachable {
 		fmt.Fprintf(w, "the harness of '%s' does not answer\n", name)
@@ -111,7 +103,7 @@ func printApprovals(w io.Writer, all keeper.Approvals, now time.Time) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tAGENT\tEXPIRES IN\tWANTS TO\tBECAUSE")
 	for _, one := range all.Approvals {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", one.ID, one.Agent, formatAge(one.Expires.Sub(now)), one.Request.What(), one.Asked)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", one.ID, one.Agent, brief.Age(one.Expires.Sub(now)), one.Request.What(), one.Asked)
 	}
 	tw.Flush()
 }

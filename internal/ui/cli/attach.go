@@ -48,8 +48,8 @@ Press the detach keys to leave; the session keeps running.`,
 }
 
 func (a *app) runAttach(ctx context.Context, s *session.Session, readOnly bool, keys *detachKeys) error {
-	out, ok := a.stdout.(*os.File)
-	if !ok || !term.IsTerminal(int(out.Fd())) || !term.IsTerminal(int(a.stdin.Fd())) {
+	out := terminalOf(a.stdout)
+	if out == nil || !term.IsTerminal(int(a.stdin.Fd())) {
 		return fault.Hintf(fault.Errorf(fault.Usage, "attach needs a terminal on stdin and stdout"), "'den snapshot' and 'den watch' need none")
 	}
 	m, err := s.Dir.Inspect()

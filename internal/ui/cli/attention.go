@@ -87,10 +87,10 @@ func printAttention(to sheet, all keeper.Attention, now time.Time) {
 func waitingAge(w keeper.Waiting, now time.Time) string {
 	age := "-"
 	if !w.Since.IsZero() {
-		age = formatAge(now.Sub(w.Since))
+		age = brief.Age(now.Sub(w.Since))
 	}
 	if !w.Expires.IsZero() {
-		age += ", " + formatAge(w.Expires.Sub(now)) + " left"
+		age += ", " + brief.Age(w.Expires.Sub(now)) + " left"
 	}
 	return age
 }

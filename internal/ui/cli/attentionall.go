@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -48,7 +47,8 @@ func (a *app) everywhere(ctx context.Context) (keeper.Attention, error) {
 		all.Recent = append(all.Recent, answer.Recent...)
 		all.Unreachable = append(all.Unreachable, answer.Unreachable...)
 	}
-	for _, root := range a.allHomes(own) {
+	homes, _ := withKnown(own, home.NewRegistry(a.getenv)) // Best effort: the registry is advisory.
+	for _, root := range homes {
 		all.Waiting = append(all.Waiting, waitingSessions(root, root == own, tags)...)
 	}
 	slices.SortStableFunc(all.Waiting, longestFirst)
@@ -87,18 +87,6 @@ func askWorkspace(ctx context.Context, place keeper.StateDir, nearest bool) *kee
 		all.Waiting[i].ID = place.Config + ":" + all.Waiting[i].ID
 	}
 	return &all
-}
-
-// allHomes lists the own Home and the others of this user.
-func (a *app) allHomes(own home.Home) []home.Home {
-	homes := []home.Home{own}
-	others, _ := home.NewRegistry(a.getenv).Homes() // Best effort: the registry is advisory.
-	for _, h := range others {
-		if _, err := os.Stat(h.Path); err == nil && h.Path != own.Path {
-			homes = append(homes, home.Home{Path: h.Path})
-		}
-	}
-	return homes
 }
 
 // waitingSessions lists what needs a person in the sessions of a Home, without

@@ -72,21 +72,26 @@ func (a *app) serveDashboard(actions bool, addr []string) error {
 	if err != nil {
 		return err
 	}
-	argv := []string{binary, "web", "--home", root.Path}
 	config, err := a.workspaceToShow()
 	if err != nil {
 		return err
 	}
-	if config != "" {
-		argv = append(argv, "-f", config)
+	argv := appendIf(config != "", []string{binary, "web", "--home", root.Path}, "-f", config)
+	argv = appendIf(actions, appendIf(a.json, argv, "-j"), "--allow-actions")
+	return a.exec(append(argv, addr...))
+}
+
+// exec replaces this process by a program. It returns only an error.
+func (a *app) exec(argv []string) error {
+	return fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, a.environ))
+}
+
+// appendIf adds words to a command line if they apply.
+func appendIf(apply bool, argv []string, words ...string) []string {
+	if apply {
+		argv = append(argv, words...)
 	}
-	if a.json {
-		argv = append(argv, "-j")
-	}
-	if actions {
-		argv = append(argv, "--allow-actions")
-	}
-	return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, append(argv, addr...), a.environ))
+	return argv
 }
 
 // runDashboard shows the terminal's dashboard.
@@ -115,8 +120,7 @@ func (a *app) runDashboard(ref string, named, all bool) error {
 		}
 		return a.answer(list, func(io.Writer) {})
 	}
-	out, ok := a.stdout.(*os.File)
-	if !ok || !term.IsTerminal(int(out.Fd())) || !term.IsTerminal(int(a.stdin.Fd())) {
+	if terminalOf(a.stdout) == nil || !term.IsTerminal(int(a.stdin.Fd())) {
 		return fault.Hintf(fault.Errorf(fault.Usage, "show the dashboard: this is not a terminal"), "'den dashboard -j' prints the sessions; 'den snapshot' prints a screen")
 	}
 	binary, err := a.dend()
@@ -124,19 +128,13 @@ func (a *app) runDashboard(ref string, named, all bool) error {
 		return err
 	}
 	// The dashboard is in the other binary, so that this one starts faster.
-	argv := []string{binary, "tui", "-home", root.Path, "-select", ref}
-	if all {
-		argv = append(argv, "-all")
-	}
+	argv := appendIf(all, []string{binary, "tui", "-home", root.Path, "-select", ref}, "-all")
 	config, err := a.workspaceToShow()
 	if err != nil {
 		return err
 	}
-	environ := a.environ
-	if config != "" {
-		environ = append(slices.Clip(environ), "DEN_WORKSPACE="+config)
-	}
-	return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, argv, environ))
+	a.environ = appendIf(config != "", slices.Clip(a.environ), "DEN_WORKSPACE="+config)
+	return a.exec(argv)
 }
 
 // workspaceToShow returns the workspace whose agents are shown, or "". It is
@@ -189,7 +187,7 @@ printed; clients need a token, which is read from DEN_MCP_TOKEN or a file.`,
 				fmt.Fprintln(a.stderr, "den: a client talks here, not a person: 'claude mcp add den -- den mcp' adds den to one; Ctrl-C ends this")
 			}
 			a.wantInput()
-			return fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, a.environ))
+			return a.exec(argv)
 		},
 	}
 	f := cmd.Flags()
@@ -229,14 +227,8 @@ func (a *app) mcpArgv(o mcpOptions, addr []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range []struct {
-		flag string
-		set  bool
-	}{{"--http", o.http}, {"--use-others", o.useOthers}, {"--keep", o.keep}, {"-j", a.json}} {
-		if f.set {
-			argv = append(argv, f.flag)
-		}
-	}
+	argv = appendIf(o.useOthers, appendIf(o.http, argv, "--http"), "--use-others")
+	argv = appendIf(a.json, appendIf(o.keep, argv, "--keep"), "-j")
 	return append(argv, addr...), nil
 }
 
@@ -304,12 +296,8 @@ func (a *app) goElsewhere(e elsewhere) error {
 	if err != nil {
 		return err
 	}
-	argv := append([]string{binary, "remote"}, e.where...)
-	if slices.ContainsFunc(e.verb, isJSONFlag) {
-		argv = append(argv, "-j")
-	}
-	argv = append(append(argv, "--"), e.verb...)
-	return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, argv, a.environ))
+	argv := appendIf(slices.ContainsFunc(e.verb, isJSONFlag), append([]string{binary, "remote"}, e.where...), "-j")
+	return a.exec(append(append(argv, "--"), e.verb...))
 }
 
 // takeInputMark takes note of a caller who sends input only when it is wanted:
@@ -380,7 +368,7 @@ func (a *app) become(argv []string) error {
 	if a.json {
 		argv = slices.Insert(slices.Clone(argv), 1, "-j")
 	}
-	return fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, a.environ))
+	return a.exec(argv)
 }
 
 // keeperArgv is the command line of a workspace's keeper.

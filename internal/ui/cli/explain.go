@@ -144,12 +144,8 @@ func (t explained) print(w io.Writer) {
 // there. It is nil for an agent that has none, and in a workspace that was never
 // up.
 func (a *app) placeTree(p keeper.StateDir, ws *workspace.Workspace, ag *workspace.Agent) *worktree.Location {
-	root, err := a.home()
+	reg, err := a.identify(p)
 	if err != nil || !ag.Worktree {
-		return nil
-	}
-	reg, err := p.Identify(keeper.Caller{Home: root, Getenv: a.getenv})
-	if err != nil {
 		return nil // Best effort: what the file says is printed all the same.
 	}
 	name := ws.Name
@@ -257,11 +253,7 @@ func (a *app) policyOf(ctx context.Context, name string) (sandbox.Policy, error)
 	if err != nil {
 		return sandbox.Policy{}, err
 	}
-	root, err := a.home()
-	if err != nil {
-		return sandbox.Policy{}, err
-	}
-	reg, err := p.Identify(keeper.Caller{Home: root, Getenv: a.getenv})
+	reg, err := a.identify(p)
 	if err != nil {
 		return sandbox.Policy{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"den/internal/base/brief"
 	"den/internal/base/fault"
 	"den/internal/session"
 	"den/internal/session/home"
@@ -78,20 +79,23 @@ func (a *app) sweepScope() ([]home.Home, home.Registry, error) {
 	if err != nil {
 		return nil, registry, err
 	}
-	homes := []home.Home{root}
 	if root.Explicit {
-		return homes, registry, nil
+		return []home.Home{root}, registry, nil
 	}
+	homes, err := withKnown(root, registry)
+	return homes, registry, err
+}
+
+// withKnown adds to a user's own Home the others that are known.
+func withKnown(own home.Home, registry home.Registry) ([]home.Home, error) {
+	homes := []home.Home{own}
 	known, err := registry.Homes()
-	if err != nil {
-		return nil, registry, err
-	}
 	for _, k := range known {
-		if k.Path != root.Path {
+		if k.Path != own.Path {
 			homes = append(homes, home.Home{Path: k.Path})
 		}
 	}
-	return homes, registry, nil
+	return homes, err
 }
 
 // listedHome is a Home as homes shows it.
@@ -168,7 +172,7 @@ func printHomes(w io.Writer, homes []listedHome, all bool) {
 		if h.Missing {
 			path += " (gone)"
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%s ago\n", path, h.Active, h.Sessions, formatAge(time.Since(h.LastSeen)))
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%s ago\n", path, h.Active, h.Sessions, brief.Age(time.Since(h.LastSeen)))
 	}
 	tw.Flush() // to stdout: as good as Fprintln
 }

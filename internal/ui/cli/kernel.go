@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -398,18 +397,11 @@ func (a *app) kernelRunCmd(verb string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var flags []string
-		if a.json {
-			flags = append(flags, "-j")
-		}
-		if wait {
-			flags = append(flags, "--wait")
-		}
-		argv, err := a.kernelArgv(verb, known.Name, flags...)
+		argv, err := a.kernelArgv(verb, known.Name, appendIf(wait, appendIf(a.json, nil, "-j"), "--wait")...)
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, a.environ))
+		return a.exec(argv)
 	}
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"den/internal/base/build"
+	"den/internal/base/environment"
 	"den/internal/base/fault"
 	"den/internal/ticks/datarepo"
 	"den/internal/ticks/instance"
@@ -77,7 +78,7 @@ func (a *app) kernelPauseCmd() *cobra.Command {
 	return a.onInstance(&cobra.Command{
 		Use: "pause [NAME] [WHY]", Short: "Begin no ticks until they are resumed; nothing is lost", Example: "  den kernel pause demo 'the disk is being moved'",
 	}, 1, func(_ context.Context, in *instance.Instance, words []string) error {
-		why := cmp.Or(strings.Join(words, " "), "by "+userName())
+		why := cmp.Or(strings.Join(words, " "), "by "+environment.User())
 		err := in.Repo.Pause(datarepo.Pause{When: time.Now(), Why: why})
 		return a.result(err, map[string]any{"name": in.Name, "paused": true, "why": why}, func(w io.Writer) {
 			fmt.Fprintf(w, "%s is paused; a tick that runs goes on\n", in.Name)

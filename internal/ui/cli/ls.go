@@ -157,7 +157,7 @@ func printSessions(to sheet, sessions []listed, all bool) {
 	for _, s := range sessions {
 		rows = append(rows, []span{
 			{s.Session, strong}, s.statusSpan(), attentionSpan(s.Attention), {text: s.pid()}, {text: fmt.Sprintf("%dx%d", s.Cols, s.Rows)},
-			{text: formatAge(time.Since(s.Created))}, {text: oneLine(strings.Join(home.ShownCommand(s.Command), " "), 60)},
+			{text: brief.Age(time.Since(s.Created))}, {text: oneLine(strings.Join(home.ShownCommand(s.Command), " "), 60)},
 		})
 	}
 	to.table(rows)
@@ -265,9 +265,9 @@ func printStatus(w io.Writer, s *wire.Status) {
 	} else if s.Log.LostEvents > 0 {
 		line("", "%d events were lost while it could not be written", s.Log.LostEvents)
 	}
-	line("created", "%s (%s ago)", s.Created.Local().Format(time.DateTime), formatAge(time.Since(s.Created)))
+	line("created", "%s (%s ago)", s.Created.Local().Format(time.DateTime), brief.Age(time.Since(s.Created)))
 	if s.LastOutput != nil {
-		line("last output", "%s ago", formatAge(time.Since(*s.LastOutput)))
+		line("last output", "%s ago", brief.Age(time.Since(*s.LastOutput)))
 	}
 	if s.HostPID != 0 {
 		line("host", "pid %d, den %s, %d clients, %d attached", s.HostPID, s.HostVersion, s.Clients, s.Attached)

@@ -105,19 +105,6 @@ func formatBytes(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// formatAge formats a duration for people, in its largest unit.
-func formatAge(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-
 // parseMoment reads --at and --seq.
 func parseMoment(o snapshotOptions, m *home.Manifest, now time.Time, bySeq bool) (session.Moment, error) {
 	if bySeq {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/brief"
 	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/base/poll"
@@ -85,9 +86,7 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	if o.install {
 		return a.install(p, argv)
 	}
-	if o.yes {
-		argv = append(argv, "--yes")
-	}
+	argv = appendIf(o.yes, argv, "--yes")
 	if o.foreground {
 		return a.become(argv)
 	}
@@ -292,7 +291,7 @@ func arrived(s keeper.AgentStatus) bool {
 
 // progress says how far an agent has come, and why no further.
 func progress(s keeper.AgentStatus, now time.Time) string {
-	text := fmt.Sprintf("%s: %s for %s", s.Name, s.Actual, formatAge(now.Sub(s.Since)))
+	text := fmt.Sprintf("%s: %s for %s", s.Name, s.Actual, brief.Age(now.Sub(s.Since)))
 	if s.Step != "" {
 		text += ", at step " + s.Step
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/brief"
 	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/keeper"
@@ -85,6 +86,15 @@ func (a *app) stateDir() (keeper.StateDir, error) {
 		}
 	}
 	return keeper.At(file)
+}
+
+// identify returns how a workspace is registered with this user.
+func (a *app) identify(p keeper.StateDir) (keeper.Registration, error) {
+	root, err := a.home()
+	if err != nil {
+		return keeper.Registration{}, err
+	}
+	return p.Identify(keeper.Caller{Home: root, Getenv: a.getenv})
 }
 
 // keep makes one call to the workspace's keeper.
@@ -192,7 +202,7 @@ func printPs(to sheet, ps keeper.Ps, now time.Time) {
 	for _, s := range ps.Agents {
 		session := cmp.Or(s.DenSession, s.Session) // what 'den attach' and all others take
 		rows = append(rows, withColumn(approvals, withColumn(trees, []span{
-			{s.Name, strong}, {text: s.Wanted}, {s.Actual, cmp.Or(actualStyles[s.Actual], faint)}, {text: formatAge(now.Sub(s.Since))},
+			{s.Name, strong}, {text: s.Wanted}, {s.Actual, cmp.Or(actualStyles[s.Actual], faint)}, {text: brief.Age(now.Sub(s.Since))},
 			{text: fmt.Sprint(s.Restarts)}, {cmp.Or(s.State, "-"), cmp.Or(stateStyles[s.State], faint)}, attentionSpan(s.Attention), {text: session}, {text: whyText(s)},
 		}, treeSpan(s.Worktree)), approvalSpan(s.Approval)))
 	}
@@ -310,8 +320,7 @@ func (a *app) runDown(ctx context.Context, limit duration) error {
 	if err != nil {
 		return err
 	}
-	own, err := a.home()
-	if err != nil {
+	if _, err := a.home(); err != nil {
 		return err
 	}
 	for {
@@ -319,7 +328,7 @@ func (a *app) runDown(ctx context.Context, limit duration) error {
 		if fault.KindOf(asked) != fault.NotRunning {
 			return asked
 		}
-		if _, err := p.Identify(keeper.Caller{Home: own, Getenv: a.getenv}); fault.KindOf(err) == fault.NotFound {
+		if _, err := a.identify(p); fault.KindOf(err) == fault.NotFound {
 			if a.getenv(sandbox.InsideEnv) != "" {
 				return asked // it may be up, and is not seen
 			}

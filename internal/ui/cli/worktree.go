@@ -52,10 +52,7 @@ den removes no other worktree; 'git worktree remove --force PATH' does.`,
 		Example: "  den worktree prune --dry-run\n  den worktree prune worker-3",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			req.Agents = names
-			words := []string{"prune"}
-			if req.DryRun {
-				words = append(words, "--dry-run")
-			}
+			words := appendIf(req.DryRun, []string{"prune"}, "--dry-run")
 			var done keeper.Worktrees
 			err := a.askTrees(cmd.Context(), keeper.MethodPrune, req, append(words, names...), &done)
 			return a.result(err, done, func(w io.Writer) { printPruned(w, done) })

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/brief"
 	"den/internal/keeper"
 	"den/internal/ui/dashboard"
 	"den/internal/ui/dashboard/fleet"
@@ -278,7 +279,7 @@ func (u *ui) drawAgent(x keeper.AgentStatus, chosen bool, c columns, width int) 
 	mark, style := u.agents.sign(x)
 	since, restarts := "", ""
 	if !x.Since.IsZero() {
-		since = age(max(0, u.now().Sub(x.Since)))
+		since = brief.Age(u.now().Sub(x.Since))
 	}
 	if x.Restarts > 0 {
 		restarts = fmt.Sprint(x.Restarts)

@@ -4,15 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"os/user"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"den/internal/base/brief"
 	"den/internal/base/build"
+	"den/internal/base/environment"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/session"
@@ -242,7 +242,7 @@ func (u *ui) answerWays(w *keeper.Waiting, width int) []string {
 func asksText(w *keeper.Waiting, now time.Time) string {
 	head := cmp.Or(w.Agent, "the workspace")
 	if !w.Since.IsZero() {
-		head += " waits for " + age(max(0, now.Sub(w.Since)))
+		head += " waits for " + brief.Age(now.Sub(w.Since))
 	}
 	return revealed(head + ":\n" + cmp.Or(requestText(*w), w.What))
 }
@@ -351,22 +351,14 @@ func decideWaiting(ctx context.Context, k *fleet.Keeper, w keeper.Waiting, way i
 	if way < 0 || way >= len(ways) {
 		return "", fault.Errorf(fault.Usage, "there is no such way to decide it")
 	}
+	by := "dashboard of " + environment.User()
 	if w.Kind == keeper.WaitingQuestion {
 		question := strings.TrimPrefix(w.ID, w.Kind+":"+w.Agent+":")
 		var answered keeper.Answered
-		err := k.Call(ctx, keeper.MethodAnswer, keeper.Answer{Agent: w.Agent, Question: question, Option: strconv.Itoa(way + 1), By: dashboardUser()}, &answered)
+		err := k.Call(ctx, keeper.MethodAnswer, keeper.Answer{Agent: w.Agent, Question: question, Option: strconv.Itoa(way + 1), By: by}, &answered)
 		return "answered: " + ways[way].Name, err
 	}
 	var decided keeper.Decided
-	err := k.Call(ctx, keeper.MethodDecide, keeper.Decision{ID: w.Approval.ID, Agent: w.Agent, Option: ways[way].Name, Text: words, By: dashboardUser()}, &decided)
+	err := k.Call(ctx, keeper.MethodDecide, keeper.Decision{ID: w.Approval.ID, Agent: w.Agent, Option: ways[way].Name, Text: words, By: by}, &decided)
 	return "it is " + decided.State, err
-}
-
-// dashboardUser is who decides, for audit logs.
-func dashboardUser() string {
-	name := "user " + strconv.Itoa(os.Getuid())
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	return "dashboard of " + name
 }

@@ -62,13 +62,13 @@ func TestOnlySessionsInViewAreLookedAt(t *testing.T) {
 	}
 	press(u, "a")
 	u.Update(listMsg{l})
-	wanted := <-u.pump.inView
+	wanted := <-u.pump.inView.c
 	if len(wanted) != 11 || wanted["id1"].Path != "" || wanted["id0"].Path == "" || wanted["id50"].Path != "" {
 		t.Errorf("%d are looked at: %v", len(wanted), wanted)
 	}
 	u.Update(tickMsg{})
 	select {
-	case again := <-u.pump.inView:
+	case again := <-u.pump.inView.c:
 		t.Errorf("nothing has changed, and it is told %v", again)
 	default:
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/brief"
 	"den/internal/session/attention"
 	"den/internal/session/cell"
 	"den/internal/session/home"
@@ -225,7 +226,7 @@ func (u *ui) drawRow(r row, chosen bool, width int, last bool) string {
 	if s.Attention.State.NeedsPerson() {
 		mark, style = "!", warn
 	}
-	right := age(s.Age(u.now()))
+	right := brief.Age(s.Age(u.now()))
 	if s.Status != "running" || s.Problem != "" {
 		right = statusText(s) + " " + right
 	} else if s.Attention.State != "" {
@@ -286,14 +287,9 @@ type lastMsg struct{ id, text string }
 func (p *pump) glance(ctx context.Context, send func(tea.Msg)) {
 	watched := map[string]context.CancelFunc{}
 	for {
-		var wanted map[string]home.Dir
-		select {
-		case <-ctx.Done():
-			for _, leave := range watched {
-				leave()
-			}
-			return
-		case wanted = <-p.inView:
+		wanted, ok := p.inView.take(ctx)
+		if !ok {
+			return // who is watched is left by ctx
 		}
 		for id, leave := range watched {
 			if _, ok := wanted[id]; !ok {
@@ -354,11 +350,7 @@ func (u *ui) showInView() {
 		return
 	}
 	u.looksAt = wanted
-	select {
-	case <-u.pump.inView:
-	default:
-	}
-	u.pump.inView <- wanted // room: nobody else puts
+	u.pump.inView.put(wanted)
 }
 
 // lastOf is what the list says of a session below its name: what it asks or how it

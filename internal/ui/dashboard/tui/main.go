@@ -179,14 +179,14 @@ type pump struct {
 	model *dashboard.Model
 	live  slot[home.Dir] // whom to follow; one without a path: nobody
 	line  slot[home.Dir] // whose timeline to read
-	past  scrubs
-	// inView has room for the newest: the sessions in the list, by their ids.
-	inView chan map[string]home.Dir
+	past  chan scrub
+	// inView is whose last words to tell of: the sessions in the list, by their ids.
+	inView slot[map[string]home.Dir]
 	work   sync.WaitGroup
 }
 
 func newPump(m *dashboard.Model) *pump {
-	return &pump{model: m, live: newSlot[home.Dir](), line: newSlot[home.Dir](), past: newScrubs(), inView: make(chan map[string]home.Dir, 1)}
+	return &pump{model: m, live: newSlot[home.Dir](), line: newSlot[home.Dir](), past: make(chan scrub, maxScrubs), inView: newSlot[map[string]home.Dir]()}
 }
 
 // start begins the work; wait returns when it has ended, after ctx has.
@@ -252,7 +252,7 @@ func (p *pump) readTimelines(ctx context.Context, send func(tea.Msg)) {
 	for {
 		d, ok := p.line.take(ctx)
 		if ok && d == last {
-			d, ok = p.line.takeBefore(ctx, again, d)
+			d, ok = takeBefore(ctx, p.line, again, d)
 		}
 		if !ok {
 			return
@@ -271,9 +271,9 @@ func (p *pump) readTimelines(ctx context.Context, send func(tea.Msg)) {
 func over(err error) bool { return err == io.EOF }
 
 // slot holds the newest request; older ones that nobody took are dropped.
-type slot[T comparable] struct{ c chan T }
+type slot[T any] struct{ c chan T }
 
-func newSlot[T comparable]() slot[T] { return slot[T]{make(chan T, 1)} }
+func newSlot[T any]() slot[T] { return slot[T]{make(chan T, 1)} }
 
 // put is for one goroutine: the loop's.
 func (s slot[T]) put(v T) {
@@ -295,7 +295,7 @@ func (s slot[T]) take(ctx context.Context) (v T, ok bool) {
 }
 
 // takeBefore waits until a time for a request other than v, and then returns v.
-func (s slot[T]) takeBefore(ctx context.Context, until time.Time, v T) (T, bool) {
+func takeBefore[T comparable](ctx context.Context, s slot[T], until time.Time, v T) (T, bool) {
 	t := time.NewTimer(time.Until(until))
 	defer t.Stop()
 	for {

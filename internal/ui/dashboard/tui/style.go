@@ -136,19 +136,6 @@ func ends(left, right string, n int) string {
 	return fit(left, n-w) + right
 }
 
-// age is a duration in at most four columns.
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-
 // clock is a place in a session's time: 1:02:03.4.
 func clock(d time.Duration) string {
 	s := fmt.Sprintf("%d:%04.1f", int(d.Minutes())%60, (d % time.Minute).Truncate(100*time.Millisecond).Seconds())

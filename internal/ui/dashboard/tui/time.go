@@ -35,7 +35,10 @@ func (u *ui) goLive() { u.past, u.problem = nil, "" }
 // send makes a move of this visit.
 func (u *ui) send(m scrub) {
 	m.visit, m.dir, m.from = u.past.number, u.session.Dir, u.past.at
-	u.pump.past.add(m)
+	select {
+	case u.pump.past <- m:
+	default: // the loop never waits
+	}
 }
 
 // step goes one moment on or back. Live, there is nothing to go on to.
@@ -152,18 +155,6 @@ const (
 	byTime
 )
 
-type scrubs struct{ c chan scrub }
-
-func newScrubs() scrubs { return scrubs{make(chan scrub, maxScrubs)} }
-
-// add is for the loop: it never waits.
-func (s scrubs) add(m scrub) {
-	select {
-	case s.c <- m:
-	default:
-	}
-}
-
 // scrub goes where the moves say, and sends the screen there: one for all
 // moves that wait.
 func (p *pump) scrub(ctx context.Context, send func(tea.Msg)) {
@@ -173,7 +164,7 @@ func (p *pump) scrub(ctx context.Context, send func(tea.Msg)) {
 		select {
 		case <-ctx.Done():
 			return
-		case m = <-p.past.c:
+		case m = <-p.past:
 		}
 		var answer pastMsg
 		for more := true; more; {
@@ -184,7 +175,7 @@ func (p *pump) scrub(ctx context.Context, send func(tea.Msg)) {
 			p.move(ctx, m, &at, &answer)
 			answer.moved = at != before
 			select {
-			case m = <-p.past.c:
+			case m = <-p.past:
 			default:
 				more = false
 			}

@@ -183,7 +183,7 @@ func TestTravel(t *testing.T) {
 	take := func() scrub {
 		t.Helper()
 		select {
-		case m := <-u.pump.past.c:
+		case m := <-u.pump.past:
 			return m
 		default:
 			t.Fatal("no move was asked for")

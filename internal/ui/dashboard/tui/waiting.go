@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/brief"
 	"den/internal/keeper"
 	"den/internal/session/attention"
 	"den/internal/ui/dashboard"
@@ -154,7 +155,7 @@ func (u *ui) waitingCount() string {
 func waitText(w *keeper.Waiting, now time.Time) string {
 	text := "waits"
 	if !w.Since.IsZero() {
-		text += " for " + age(max(0, now.Sub(w.Since)))
+		text += " for " + brief.Age(now.Sub(w.Since))
 	}
 	return plain(fmt.Sprintf("%s: %s: %s", text, w.What, commandOf(w)))
 }

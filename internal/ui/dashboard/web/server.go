@@ -10,9 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -307,7 +305,7 @@ func run(ctx context.Context, o options, addr string, asJSON bool, environ []str
 	}
 	m := dashboard.New(dashboard.Options{Home: root, Registry: home.NewRegistry(getenv)})
 	defer m.Close()
-	s, err := Listen(ctx, Options{Model: m, Nights: agents, Workspace: place, AllowActions: o.act, Audit: root.PageActions(), User: userName(), Addr: addr, Words: stderr})
+	s, err := Listen(ctx, Options{Model: m, Nights: agents, Workspace: place, AllowActions: o.act, Audit: root.PageActions(), User: environment.User(), Addr: addr, Words: stderr})
 	if err != nil {
 		return err
 	}
@@ -319,13 +317,4 @@ func run(ctx context.Context, o options, addr string, asJSON bool, environ []str
 		return err
 	}
 	return s.Serve(ctx)
-}
-
-// userName is who uses the page, for audit logs.
-func userName() string {
-	u, err := user.Current()
-	if err != nil {
-		return "user " + strconv.Itoa(os.Getuid())
-	}
-	return u.Username
 }
