@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,10 +22,8 @@ import (
 	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/place/podhost"
-	"den/internal/place/provider/subprocess/shim"
 	"den/internal/place/sandbox"
 	"den/internal/session/home"
-	"den/internal/session/host"
 	"den/internal/ui/cli/agenttty"
 	"den/internal/ui/cli/k"
 
@@ -92,28 +89,6 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 }
 
 func isJSONFlag(arg string) bool { return arg == "-j" || arg == "--json" }
-
-// hostMain runs a session's host process: NAME ID [--resume FD | --guard |
-// --from SOCKET].
-func (a *app) hostMain(args []string) int {
-	var err error
-	if len(args) == 4 && args[2] == "--resume" {
-		var fd int
-		if fd, err = strconv.Atoi(args[3]); err == nil {
-			err = host.Resume(context.Background(), build.Version, fd)
-		}
-	} else if len(args) == 3 && args[2] == host.GuardFlag {
-		err = host.Guard(build.Version, a.stdin, os.Stdout)
-	} else if len(args) == 4 && args[2] == home.FromFlag {
-		err = host.MainFrom(context.Background(), build.Version, args[3])
-	} else {
-		err = host.Main(context.Background(), build.Version, a.stdin, os.Stdout)
-	}
-	if err != nil {
-		fmt.Fprintln(a.stderr, "den host:", err)
-	}
-	return fault.ExitCode(err)
-}
 
 // newRoot returns the command tree for a command line. If the first word is a
 // verb, only that verb is built: building all takes as long as most verbs run.
@@ -345,16 +320,6 @@ func (a *app) whileReading(ctx context.Context, read func(io.Reader) error) erro
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// shimMain runs the process behind an agent's session without a terminal. Only
-// den starts it: NAME and ID are for people who list processes.
-func (a *app) shimMain() int {
-	err := shim.Main(context.Background(), build.Version, a.stdin, os.Stdout)
-	if err != nil {
-		fmt.Fprintln(a.stderr, "den shim:", err)
-	}
-	return fault.ExitCode(err)
 }
 
 // asOther runs den as k, km or agent-tty, if it was started by one of these
