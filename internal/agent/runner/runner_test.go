@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/agent/conversation"
+	"den/internal/agent/permission"
 	"den/internal/agent/runner"
 	"den/internal/agent/runner/local"
 	"den/internal/agent/runner/script"
@@ -428,4 +429,8 @@ func TestDeniedWithoutWords(t *testing.T) {
 	if all := r.Undelivered(); len(all) != 1 || all[0].Answer != "" || !strings.Contains(all[0].Reason, "not allowed") {
 		t.Errorf("%+v", all)
 	}
+}
+
+func permissionDenied(context.Context, permission.Request) permission.Decision {
+	return permission.Decision{Reason: "nobody is there"}
 }

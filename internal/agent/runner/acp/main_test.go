@@ -108,3 +108,6 @@ func sameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
+
+// agents are those that the tests write, by name.
+var agents = map[string]func() error{"puppet": puppet}
