@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -311,5 +313,92 @@ func BenchmarkReplay(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A cleared screen begins anew, also when all of it comes at once.
+func TestLinesAfterClear(t *testing.T) {
+	var lines []string
+	term := vt.New(vt.Config{Cols: 20, Rows: 5, Scrollback: 100})
+	l := replay.NewLines(term, func(line string) error { lines = append(lines, line); return nil })
+	for _, out := range []string{"one\r\ntwo\r\n", "\x1b[H\x1b[2J\x1b[3Jsecond\r\n"} {
+		if err := l.Apply(eventlog.Event{Code: eventlog.Output, Data: []byte(out)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(lines, " "); got != "one two second" {
+		t.Errorf("printed %q", got)
+	}
+}
+
+// step is an event and the terminal right after it. Both belong to the
+// iterator, which changes them with its next step.
+type step struct {
+	Event    eventlog.Event
+	Terminal *vt.Terminal
+}
+
+// play iterates over the whole log, event by event: for what shows a
+// whole recording. What is missing is yielded as an error, with a zero step,
+// and stepped over (see [eventlog.Missing]); behind it the terminal is a fresh
+// one, repainted. Any other error is the last thing yielded.
+func play(l *eventlog.Log, cfg vt.Config) iter.Seq2[step, error] {
+	return func(yield func(step, error) bool) {
+		var t *vt.Terminal
+		for ev, err := range l.Play() {
+			if err != nil {
+				if !yield(step{}, err) {
+					return
+				}
+				continue
+			}
+			if cols, rows, ok := ev.Size(); ok && ev.Repaint {
+				cfg.Cols, cfg.Rows = cols, rows
+				t = vt.New(cfg)
+			} else {
+				replay.Apply(t, ev) // the first event is always such a size
+			}
+			if !yield(step{ev, t}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A log may hold thousands of resizes. Replaying them wraps the scrollback
+// once: the memory that it takes is the measure of the work, and not the time.
+func TestThousandsOfResizes(t *testing.T) {
+	h := newHost(t, 64<<20)
+	h.pass("o", []byte(strings.Repeat(strings.Repeat("a long line that wraps ", 8)+"\r\n", 5000)))
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 3000 {
+		size := fmt.Appendf(nil, "%dx%d", 40+r.IntN(100), 10+r.IntN(40))
+		h.log.Append("r", size)
+		replay.Apply(h.term, eventlog.Event{Code: "r", Data: size})
+	}
+	if err := h.log.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	l := h.open()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := at(t, l, replay.End())
+	runtime.ReadMemStats(&after)
+	if used, limit := after.TotalAlloc-before.TotalAlloc, uint64(1<<30); used > limit {
+		t.Errorf("replaying 3000 resizes took %d bytes, more than %d", used, limit)
+	}
+	if d := vttest.Diff(got.Terminal, h.term); d != "" {
+		t.Error(d)
+	}
+}
+
+func BenchmarkResizes(b *testing.B) {
+	term := vt.New(vt.Config{Cols: 80, Rows: 24, Scrollback: replay.Scrollback})
+	term.Write([]byte(strings.Repeat(strings.Repeat("a long line that wraps ", 8)+"\r\n", 5000)))
+	for b.Loop() {
+		for i := range 3000 {
+			term.Resize(40+i%100, 10+i%40)
+		}
+		term.ScrollbackLen()
 	}
 }

@@ -1,6 +1,8 @@
 package vt_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -130,4 +132,76 @@ func TestClusterLengthIsBounded(t *testing.T) {
 	if got := term.Row(0).Cell(1).Text; got != "x" {
 		t.Errorf("next cell %q", got)
 	}
+}
+
+// TestEditorsLeaveNoStaleCells plays recordings of editors on a file full of
+// zero-width joiners and variation selectors. The editors send only what they
+// think has changed. So the screen must be as it is after they draw everything
+// again; where it is not, they and the terminal disagree about widths.
+func TestEditorsLeaveNoStaleCells(t *testing.T) {
+	files, err := filepath.Glob("testdata/emoji/*.redraw.bin")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recordings: %v", err)
+	}
+	for _, redraw := range files {
+		name := strings.TrimSuffix(filepath.Base(redraw), ".redraw.bin")
+		t.Run(name, func(t *testing.T) {
+			term := vt.New(config(80, 24, 0))
+			play(t, term, "testdata/emoji/"+name+".bin")
+			edited := string(term.AppendText(nil))
+			play(t, term, redraw)
+			compareScreens(t, edited, string(term.AppendText(nil)))
+		})
+	}
+}
+
+func play(t *testing.T, term *vt.Terminal, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	term.Write(data)
+}
+
+// widthLaw: TextWidth is how far the cursor goes.
+func widthLaw(t *testing.T, s string) {
+	t.Helper()
+	for mode, on := range map[string]bool{"\x1b[?2027h": true, "\x1b[?2027l": false} {
+		term := vt.New(config(vt.MaxCols, 1, 0))
+		term.Write([]byte(mode + s))
+		if got, want := vt.TextWidth(s, on), term.Cursor().Col; got != want {
+			t.Errorf("%q, clusters %v: %d, the cursor is at %d", s, on, got, want)
+		}
+	}
+}
+
+func TestTextWidth(t *testing.T) {
+	g := newGenerator(1)
+	for range 2000 {
+		var b strings.Builder
+		b.WriteString("x") // a mark has something to stand on
+		for range g.r.IntN(12) {
+			b.WriteString(strings.ToValidUTF8(printable(g.pick(texts...)), ""))
+		}
+		widthLaw(t, b.String())
+	}
+}
+
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func FuzzTextWidth(f *testing.F) {
+	f.Add("a日❤️👩‍👩‍👧🇩🇪1️⃣👍🏽")
+	f.Fuzz(func(t *testing.T, s string) {
+		if s = "x" + strings.ToValidUTF8(printable(s), ""); len(s) < vt.MaxCols/2 {
+			widthLaw(t, s)
+		}
+	})
 }

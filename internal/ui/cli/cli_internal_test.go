@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
+
 	"github.com/spf13/cobra"
 )
 
@@ -218,6 +220,65 @@ func TestDetachKeys(t *testing.T) {
 	for _, bad := range []string{"", "NoSuchKey"} {
 		if _, err := newDetachKeys(bad); err == nil {
 			t.Errorf("%q was taken", bad)
+		}
+	}
+}
+
+func TestCultureWords(t *testing.T) {
+	for line, want := range map[string]string{
+		"/usr/bin/culture channel send #general hi":    "den channel send #general hi",
+		"culture channel message #general hi":          "den channel send #general hi",
+		"culture channel list":                         "den channel channels",
+		"culture channel ask #general --timeout 5 why": "den channel ask #general --timeout 5 why",
+		"culture skills install claude":                "den skills install claude",
+		"culture agents status":                        "den ps",
+		"culture agents start spark-culture":           "den agent start spark-culture",
+		"culture agents start --all":                   "den up",
+		"culture agents start --config agents.yaml":    "den up --file agents.yaml",
+		"culture agents stop --all --config=a.yaml":    "den down --file a.yaml",
+		"culture agent stop spark-culture":             "den agent stop spark-culture",
+		"culture agents sleep spark-culture":           "den harness pause spark-culture",
+		"culture agents wake spark-culture":            "den harness resume spark-culture",
+		"culture agents status spark-culture -j":       "den harness status spark-culture -j",
+		"culture agents status --config c spark-a":     "den harness status spark-a",
+		"culture agents message spark-culture hi you":  "den agent ask spark-culture hi you",
+		"culture agents learn":                         "den agent learn",
+		"culture agents":                               "den agents",
+		"culture":                                      "den",
+		"irc_client read #general 5":                   "den channel read #general 5",
+	} {
+		if got, ok := asCulture(strings.Fields(line)); !ok || strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", line, got, want)
+		}
+	}
+	if _, ok := asCulture([]string{"den", "ls"}); ok {
+		t.Error("den is taken for culture")
+	}
+}
+
+func TestElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		line, where, verb string
+		is                bool
+		kind              fault.Kind
+	}{
+		{line: "ps", verb: "ps"},
+		{line: "--home x ps", verb: "--home x ps"},
+		{line: "type s --context", verb: "type s --context"},
+		{line: "--context a ps -j", where: "--context a", verb: "ps -j", is: true},
+		{line: "--context=a --namespace b attach x", where: "--context a --namespace b", verb: "attach x", is: true},
+		{line: "-j --namespace b ps", where: "--namespace b", verb: "-j ps", is: true},
+		{line: "--kubeconfig f --keeper k new n sh -c --context", where: "--kubeconfig f --keeper k", verb: "new n sh -c --context", is: true},
+		{line: "--context", is: true, kind: fault.Usage},
+		{line: "--context a", where: "--context a", is: true, kind: fault.Usage},
+		{line: "--context a -j", where: "--context a", verb: "-j", is: true, kind: fault.Usage},
+	} {
+		e, is, err := asElsewhere(strings.Fields(c.line))
+		if is != c.is || fault.KindOf(err) != c.kind {
+			t.Errorf("den %s: elsewhere %v, %v", c.line, is, err)
+		}
+		if where, verb := strings.Join(e.where, " "), strings.Join(e.verb, " "); where != c.where || verb != c.verb {
+			t.Errorf("den %s: %q there: %q", c.line, where, verb)
 		}
 	}
 }
