@@ -498,16 +498,16 @@ var allowed = map[string][]string{
 	// testkit
 	"internal/testkit":                         {},
 	"internal/testkit/browser":                 {"internal/base/fault"},
-	"internal/testkit/dashboardtest":           {"internal/process/pty", "internal/session/home", "internal/testkit/dentest"},
+	"internal/testkit/dashboardtest":           {"internal/base/environment", "internal/process/pty", "internal/session/home", "internal/testkit/dentest"},
 	"internal/testkit/dentest":                 {},
 	"internal/testkit/irctest":                 {},
 	"internal/testkit/earlier":                 {},
 	"internal/testkit/jail":                    {"internal/testkit/need"},
 	"internal/testkit/jail/lines":              {},
 	"internal/testkit/leasetest":               {},
-	"internal/testkit/modelstub":               {"internal/base/fault"},
+	"internal/testkit/modelstub":               {"internal/base/fault", "internal/base/poll"},
 	"internal/testkit/modelstub/cmd/modelstub": {"internal/base/fault", "internal/testkit/modelstub"},
-	"internal/testkit/modelstub/realcli":       {"internal/testkit/modelstub"},
+	"internal/testkit/modelstub/realcli":       {"internal/base/environment", "internal/testkit/modelstub"},
 	"internal/testkit/need":                    {},
 	"internal/testkit/podmantest":              {"internal/testkit/dentest", "internal/testkit/need"},
 	"internal/testkit/providertest":            {"internal/testkit/need", "internal/base/fault", "internal/base/poll", "internal/place/provider"},
@@ -524,7 +524,7 @@ var allowed = map[string][]string{
 	"acceptance":     {},
 	"scripts/attack": {},
 	"scripts/reach":  {},
-	"scripts/media":  {"internal/testkit/browser", "internal/testkit/modelstub", "internal/testkit/modelstub/realcli"},
+	"scripts/media":  {"internal/base/environment", "internal/testkit/browser", "internal/testkit/modelstub", "internal/testkit/modelstub/realcli"},
 	"scripts/wings":  {},
 }
 

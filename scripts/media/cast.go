@@ -89,15 +89,15 @@ func (c *cast) opencode() *realcli.Home {
 // local is what den.toml includes: how agents are started so that they find
 // the stub, and ask for nothing on their screens.
 func (c *cast) local() string {
-	env := environment(c.opencode(), realcli.Codex(c.host, c.stub, ""), realcli.Claude(c.host, c.stub))
+	env := variables(c.opencode(), realcli.Codex(c.host, c.stub, ""), realcli.Claude(c.host, c.stub))
 	return "[presets.claude]\napproval = \"edits\"\n[presets.opencode]\napproval = \"bypass\"\n" +
 		"[presets.codex]\nstart_command = [\"codex\", \"--ask-for-approval\", \"on-request\", \"--sandbox\", \"workspace-write\"]\n" +
 		"[defaults]\nsession_template = \"{{.Workspace}}-{{.Agent}}\"\n[defaults.env]\n" + env
 }
 
-// environment is what agents need to find the stub, as a table: the variables
+// variables are what agents need to find the stub, as a table: the variables
 // of all homes, the XDG directories of the first, and HOME of the last.
-func environment(homes ...*realcli.Home) string {
+func variables(homes ...*realcli.Home) string {
 	all := map[string]string{}
 	for _, h := range homes {
 		for _, kv := range h.Env {

@@ -42,7 +42,7 @@ func (c *cast) takeTeam(s *studio) {
 	place := *c.world
 	place.shop = c.in("team")
 	c = &cast{world: &place, stub: c.stub}
-	c.write("team/den.toml", teamFile+environment(realcli.Claude(c.host, c.stub)))
+	c.write("team/den.toml", teamFile+variables(realcli.Claude(c.host, c.stub)))
 	c.write("team/ci.sh", "cat >/dev/null # whatever it is asked\ncd ../shop && go test ./... | tr -s '\\t ' ' '\n")
 	c.finally(c.env, c.den, "down")
 	c.do("up", "--wait", "-t", patience)

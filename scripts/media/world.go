@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"den/internal/base/environment"
 )
 
 // world is where the story happens: a Home and a directory of its own.
@@ -87,20 +89,12 @@ func (w *world) cameraEnv() []string {
 // sight starts a program of the person's in a session of the camera.
 func (w *world) sight(name, cols, rows string, argv ...string) {
 	args := []string{"new", name, "--cols", cols, "--rows", rows}
+	value := environment.Getter(w.env)
 	for _, key := range []string{"DEN_HOME", "XDG_STATE_HOME"} {
-		args = append(args, "--env", key+"="+value(w.env, key))
+		args = append(args, "--env", key+"="+value(key))
 	}
 	w.camera(append(append(args, "--"), argv...)...)
 	w.finally(w.cameraEnv(), w.den, "kill", name)
-}
-
-func value(env []string, key string) string {
-	for _, kv := range env {
-		if v, ok := strings.CutPrefix(kv, key+"="); ok {
-			return v
-		}
-	}
-	return ""
 }
 
 // picture is what a session of the camera shows.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"den/internal/base/environment"
 	"den/internal/process/pty"
 	"den/internal/session/home"
 	"den/internal/testkit/dentest"
@@ -72,15 +73,7 @@ func New(t *testing.T) *World {
 }
 
 // Getenv is the environment of den.
-func (w *World) Getenv(key string) string {
-	value := ""
-	for _, kv := range w.Env {
-		if k, v, _ := strings.Cut(kv, "="); k == key {
-			value = v // the last counts
-		}
-	}
-	return value
-}
+func (w *World) Getenv(key string) string { return environment.Getter(w.Env)(key) }
 
 // EndAll ends the sessions of a Home.
 func (w *World) EndAll(root home.Home) {

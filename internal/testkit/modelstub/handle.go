@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"den/internal/base/poll"
 )
 
 // maxBody bounds a request: an agent's whole conversation fits.
@@ -61,7 +63,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, req *Request
 	if reply.decide != nil {
 		reply = reply.decide(req)
 	}
-	if pause(ctx, reply.Wait) != nil {
+	if poll.Pause(ctx, reply.Wait) != nil {
 		breakOff()
 	}
 	if reply.Failure != nil {

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"time"
+
+	"den/internal/base/poll"
 )
 
 // object is a JSON object; its keys are written in order of the alphabet.
@@ -55,7 +56,7 @@ func (s *stream) text(r Reply, chunk func(string), broken func()) bool {
 			return false
 		}
 		if s.err == nil {
-			s.err = pause(s.ctx, r.Gap)
+			s.err = poll.Pause(s.ctx, r.Gap)
 		}
 		if s.err != nil {
 			return false
@@ -82,21 +83,6 @@ func (s *stream) between(r Reply, broken func()) bool {
 		broken()
 	}
 	return r.Damage == "" && s.err == nil
-}
-
-// pause waits, unless the context ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"den/internal/base/environment"
 	"den/internal/testkit/modelstub"
 )
 
@@ -80,15 +81,7 @@ func newHome(t TB, name string, stub *modelstub.Server) *Home {
 }
 
 // Getenv returns a variable of the agent's environment.
-func (h *Home) Getenv(key string) string {
-	value := ""
-	for _, kv := range h.Env {
-		if len(kv) > len(key) && kv[:len(key)] == key && kv[len(key)] == '=' {
-			value = kv[len(key)+1:] // the last counts
-		}
-	}
-	return value
-}
+func (h *Home) Getenv(key string) string { return environment.Getter(h.Env)(key) }
 
 // Write puts a file below the agent's HOME.
 func (h *Home) Write(t TB, name string, text []byte) {
