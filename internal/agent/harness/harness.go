@@ -160,7 +160,7 @@ func (h *Harness) run(ctx context.Context) (err error) {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	parts.Go(func() { h.watchOver(ctx) })
-	parts.Go(func() { h.active.Rest(ctx.Done(), restAfter, nil, nil) })
+	parts.Go(func() { h.active.Rest(ctx.Done(), restAfter, nil, nil, nil) })
 	parts.Go(func() { h.deliverAnswers(ctx) })
 	if h.chat != nil {
 		parts.Go(func() { h.gather(ctx) })

@@ -29,6 +29,10 @@ type Detached struct {
 	Stays  bool       // it runs on if the context ends before it has answered
 }
 
+// Single, in the environment of a Go process, has one goroutine run at a time
+// from the beginning: the runtime keeps memory of its own for each.
+const Single = "GOMAXPROCS=1"
+
 // Start runs the process and exchanges one message each: bootstrap goes to its
 // stdin, unless it is nil, and what it says on its stdout is decoded into
 // answer, both as JSON. After an error nothing of it runs any more, unless it

@@ -31,10 +31,11 @@ func (a *Activity) Note() {
 	a.news.Set()
 }
 
-// Rest gives memory back to the system whenever nothing has happened for a
-// while, and then sleeps until something does. With a lock it looks from time to
-// time whether the lock's file was deleted: then it calls deleted, and returns.
-func (a *Activity) Rest(stop <-chan struct{}, after time.Duration, lock *os.File, deleted func()) {
+// Rest calls slow, unless it is nil, and gives memory back to the system
+// whenever nothing has happened for a while, and then sleeps until something
+// does. With a lock it looks from time to time whether the lock's file was
+// deleted: then it calls deleted, and returns.
+func (a *Activity) Rest(stop <-chan struct{}, after time.Duration, slow func(), lock *os.File, deleted func()) {
 	var memory Memory
 	var heard <-chan os.Signal // nil: never
 	if lock != nil {
@@ -58,6 +59,9 @@ func (a *Activity) Rest(stop <-chan struct{}, after time.Duration, lock *os.File
 		}
 		if a.count.Load() != before {
 			continue
+		}
+		if slow != nil {
+			slow()
 		}
 		memory.Return()
 		var check <-chan time.Time // nil: never

@@ -224,7 +224,7 @@ func (d Dir) launch(ctx context.Context, name, binary string, boot Bootstrap, lo
 		Binary: binary, Argv: []string{"den", "host", name, d.ID}, Dir: "/", Log: d.HostLog(),
 		// The mark keeps the session in which a host was started from taking
 		// it for one of its own processes.
-		Env:   []string{HostMark + "=" + d.ID, "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
+		Env:   []string{HostMark + "=" + d.ID, tree.Single, "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
 		Extra: []*os.File{lock}, // LockFD
 	}.Start(ctx, boot, &ready)
 	if err != nil {

@@ -56,15 +56,13 @@ func run(ctx context.Context, version string, stdin io.Reader, stdout io.Writer,
 	return h.serve(ctx)
 }
 
-// configureProcess sets up this process as a host: few threads, little memory,
+// configureProcess sets up this process as a host: one thread, little memory,
 // private files.
 func configureProcess() {
 	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
 	log.SetPrefix("host: ")
 	debug.SetGCPercent(50)
-	// One thread reads and one records and draws. More threads would only
-	// compete for the same work, and many sessions share the machine.
-	runtime.GOMAXPROCS(2)
+	runtime.GOMAXPROCS(1) // as tree.Single, which not every starter sets
 	unix.Umask(0o077)
 }
 

@@ -68,7 +68,7 @@ func (h *Host) startGuard() (_ *guard, err error) {
 	var ready home.Ready
 	proc, err := tree.Detached{
 		Binary: binary, Argv: []string{"den", "host", h.manifest().Name, h.dir.ID, GuardFlag}, Dir: "/", Log: h.dir.HostLog(),
-		Env: []string{home.HostMark + "=" + h.dir.ID}, Extra: []*os.File{h.lock, state, watch},
+		Env: []string{home.HostMark + "=" + h.dir.ID, tree.Single}, Extra: []*os.File{h.lock, state, watch},
 	}.Start(context.Background(), guardBoot{Home: h.dir.Home, ID: h.dir.ID}, &ready)
 	if err == nil {
 		err = proc.Release() // whoever is the host when it ends reaps it

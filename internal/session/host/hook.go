@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"den/internal/process/pty"
+	"den/internal/process/tree"
 	"den/internal/session/cell"
 )
 
@@ -39,6 +42,7 @@ type hook struct {
 // what it reads.
 func startHook(path, code string) (*hook, error) {
 	cmd := exec.Command(path)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return kv == tree.Single })
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start hook: %w", err)

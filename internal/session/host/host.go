@@ -44,6 +44,7 @@ type Host struct {
 
 	asked chan os.Signal // signals that ask the host to end
 
+	threads    threads
 	typing     sync.Mutex // one input at a time from the log to the queue
 	resizing   sync.Mutex // one size at a time for emulator and PTY
 	transition sync.Mutex // held while a kill or an upgrade begins: they exclude each other
@@ -126,7 +127,7 @@ func (h *Host) run(ctx context.Context) error {
 	workers.Go(func() { h.input.run(stop) })
 	workers.Go(func() { h.holdReplies(stop) })
 	workers.Go(func() { h.tree.Reap(stop) })
-	workers.Go(func() { h.core.rest.Rest(stop, restAfter, h.lock, h.endDeleted) })
+	workers.Go(func() { h.core.rest.Rest(stop, restAfter, h.threads.rest, h.lock, h.endDeleted) })
 	workers.Go(func() { h.notePauses(stop) })
 	workers.Go(func() { h.endOnSignal(stop) })
 	serving.Go(func() { h.server.Serve(ctx, h.server.listener) })

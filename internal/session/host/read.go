@@ -41,6 +41,9 @@ func (h *Host) readTerminal() {
 		n, err := h.tty.Take(buf)
 		switch caughtUp := len(free) == chunksAhead-1; {
 		case n > 0 && (n >= floodChunk || !caughtUp):
+			if !caughtUp {
+				h.threads.flood()
+			}
 			read <- buf[:n]
 		case n > 0:
 			h.pass(buf[:n])

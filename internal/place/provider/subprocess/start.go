@@ -177,7 +177,7 @@ func (p *Provider) launch(ctx context.Context, boot shim.Bootstrap, lock *os.Fil
 		Binary: p.binary, Argv: []string{"den", "shim", boot.Name, boot.Mark}, Dir: "/", Log: shim.Dir(boot.Dir).ShimLog(),
 		// The mark keeps the session in which a shim was started from taking
 		// it for one of its own processes, and finds it.
-		Env:   []string{home.HostMark + "=" + boot.Mark, "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
+		Env:   []string{home.HostMark + "=" + boot.Mark, tree.Single, "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
 		Extra: []*os.File{lock}, // shim.LockFD
 	}.Start(ctx, boot, &ready)
 	if err != nil {

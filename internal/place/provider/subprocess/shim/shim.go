@@ -57,7 +57,7 @@ func (s *shim) serve(ctx context.Context) error {
 	workers.Go(s.input.run)
 	serving.Go(func() { newServer(s).Serve(ctx, s.listener) })
 	workers.Go(func() { s.endOnSignal(stop) })
-	workers.Go(func() { s.activity.Rest(stop, restAfter, s.lock, s.endDeleted) })
+	workers.Go(func() { s.activity.Rest(stop, restAfter, nil, s.lock, s.endDeleted) })
 	reading.Go(func() { s.output.read(s.out) })
 
 	<-s.tree.Ended()
