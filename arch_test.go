@@ -58,17 +58,17 @@ var allowed = map[string][]string{
 		"internal/ui/cli/agenttty", "internal/ui/cli/k", "internal/ui/dashboard",
 	},
 	"internal/ui/cli/agenttty": {
-		"internal/base/fault", "internal/base/ident", "internal/base/plainjson",
+		"internal/base/fault", "internal/base/ident", "internal/base/lazy", "internal/base/plainjson",
 		"internal/screen", "internal/screen/keys", "internal/screen/vt",
 		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/wire",
 	},
 	"internal/ui/cli/k": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/plainjson",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/lazy", "internal/base/plainjson",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/replay", "internal/screen/vt",
 		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/wire",
 	},
 	"internal/ui/dashboard": {
-		"internal/base/brief", "internal/base/fault", "internal/base/poll",
+		"internal/base/brief", "internal/base/fault", "internal/base/lazy", "internal/base/poll",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/replay", "internal/screen/vt",
 		"internal/session/attention", "internal/session/cell", "internal/session/home",
 	},
@@ -189,7 +189,7 @@ var allowed = map[string][]string{
 	},
 	"internal/ticks/command": {"internal/agent/runner"},
 	"internal/ticks/datarepo": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/lazy",
 		"internal/ticks/isotime", "internal/ticks/jsonobject",
 	},
 	"internal/ticks/example": {"internal/base/fault"},
@@ -236,14 +236,14 @@ var allowed = map[string][]string{
 	"internal/ticks/toolsocket": {"internal/base/fault", "internal/base/rpc"},
 	"internal/ticks/transcript": {},
 	"internal/ticks/wake": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/statefile",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/lazy", "internal/base/statefile",
 		"internal/ticks/datarepo", "internal/ticks/isotime", "internal/ticks/jsonobject",
 	},
 	"internal/ticks/watch": {"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/ticks/plan"},
 
 	// agent
 	"internal/agent": {
-		"internal/base/fault", "internal/base/ident", "internal/base/poll", "internal/base/statefile",
+		"internal/base/fault", "internal/base/ident", "internal/base/lazy", "internal/base/poll", "internal/base/statefile",
 		"internal/place/provider", "internal/place/sandbox", "internal/place/workspace",
 		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/protocol", "internal/agent/conversation/screen",
 	},
@@ -263,7 +263,7 @@ var allowed = map[string][]string{
 	"internal/agent/conversation/opencode": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
 	"internal/agent/conversation/outbox":   {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/journal", "internal/base/statefile", "internal/base/wake", "internal/agent/conversation"},
 	"internal/agent/conversation/screen": {
-		"internal/base/fault", "internal/base/poll", "internal/base/wake",
+		"internal/base/fault", "internal/base/lazy", "internal/base/poll", "internal/base/wake",
 		"internal/place/provider",
 		"internal/agent/conversation", "internal/agent/conversation/outbox",
 	},
@@ -295,7 +295,7 @@ var allowed = map[string][]string{
 		"internal/chat/irc",
 		"internal/agent/harness", "internal/agent/harness/ipc",
 	},
-	"internal/agent/harness/turns": {"internal/agent/conversation", "internal/base/journal", "internal/base/statefile", "internal/screen/render/redact"},
+	"internal/agent/harness/turns": {"internal/agent/conversation", "internal/base/journal", "internal/base/lazy", "internal/base/statefile", "internal/screen/render/redact"},
 	"internal/agent/permission": {
 		"internal/base/fault", "internal/base/journal", "internal/base/statefile",
 		"internal/screen/render/redact",
@@ -362,7 +362,7 @@ var allowed = map[string][]string{
 
 	// place
 	"internal/place":          {},
-	"internal/place/decisive": {"internal/base/fault", "internal/base/statefile"},
+	"internal/place/decisive": {"internal/base/fault", "internal/base/lazy", "internal/base/statefile"},
 	"internal/place/lease":    {"internal/base/fault", "internal/base/poll"},
 	"internal/place/podhost": {
 		"internal/base/fault", "internal/base/rpc", "internal/base/wake",
@@ -422,26 +422,26 @@ var allowed = map[string][]string{
 		"internal/place/provider/tmux/idle",
 	},
 	"internal/place/provider/tmux/idle": {"internal/base/fault", "internal/process/pty"},
-	"internal/place/sandbox":            {"internal/base/atomicfile", "internal/base/fault", "internal/base/statefile", "internal/process/git"},
-	"internal/place/workspace":          {"internal/base/fault", "internal/base/ident", "internal/place/decisive", "internal/place/sandbox"},
-	"internal/place/worktree":           {"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/statefile", "internal/process/git"},
+	"internal/place/sandbox":            {"internal/base/atomicfile", "internal/base/fault", "internal/base/lazy", "internal/base/statefile", "internal/process/git"},
+	"internal/place/workspace":          {"internal/base/fault", "internal/base/ident", "internal/base/lazy", "internal/place/decisive", "internal/place/sandbox"},
+	"internal/place/worktree":           {"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/lazy", "internal/base/statefile", "internal/process/git"},
 
 	// session
 	"internal/session": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/poll", "internal/base/rpc",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/lazy", "internal/base/poll", "internal/base/rpc",
 		"internal/process/pty",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/replay",
 		"internal/session/cell", "internal/session/home", "internal/session/wire",
 	},
 	"internal/session/attention": {},
-	"internal/session/cell":      {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/journal", "internal/base/statefile", "internal/process/pty", "internal/screen/vt"},
+	"internal/session/cell":      {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/journal", "internal/base/lazy", "internal/base/statefile", "internal/process/pty", "internal/screen/vt"},
 	"internal/session/home": {
-		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc", "internal/base/statefile",
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/lazy", "internal/base/rpc", "internal/base/statefile",
 		"internal/process/tree",
 		"internal/session/attention",
 	},
 	"internal/session/host": {
-		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/poll", "internal/base/rpc", "internal/base/statefile", "internal/base/wake",
+		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/lazy", "internal/base/poll", "internal/base/rpc", "internal/base/statefile", "internal/base/wake",
 		"internal/process/pty", "internal/process/tree",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/vt",
 		"internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/wire",
@@ -460,21 +460,21 @@ var allowed = map[string][]string{
 
 	// screen
 	"internal/screen":          {"internal/base/fault", "internal/screen/vt"},
-	"internal/screen/eventlog": {"internal/base/atomicfile", "internal/base/fault"},
-	"internal/screen/keys":     {"internal/base/fault", "internal/screen/vt"},
-	"internal/screen/render":   {"internal/base/fault", "internal/screen", "internal/screen/render/redact", "internal/screen/vt"},
+	"internal/screen/eventlog": {"internal/base/atomicfile", "internal/base/fault", "internal/base/lazy"},
+	"internal/screen/keys":     {"internal/base/fault", "internal/base/lazy", "internal/screen/vt"},
+	"internal/screen/render":   {"internal/base/fault", "internal/base/lazy", "internal/screen", "internal/screen/render/redact", "internal/screen/vt"},
 	"internal/screen/render/film": {
 		"internal/base/fault",
 		"internal/screen/eventlog", "internal/screen/render", "internal/screen/render/redact", "internal/screen/replay", "internal/screen/vt",
 	},
-	"internal/screen/render/redact": {"internal/base/fault", "internal/screen/vt"},
+	"internal/screen/render/redact": {"internal/base/fault", "internal/base/lazy", "internal/screen/vt"},
 	"internal/screen/replay":        {"internal/screen/eventlog", "internal/screen/vt"},
 	"internal/screen/vt":            {},
 
 	// process
 	"internal/process":      {},
-	"internal/process/git":  {"internal/base/atomicfile", "internal/base/fault", "internal/process/tree"},
-	"internal/process/pty":  {"internal/base/fault"},
+	"internal/process/git":  {"internal/base/atomicfile", "internal/base/fault", "internal/base/lazy", "internal/process/tree"},
+	"internal/process/pty":  {"internal/base/fault", "internal/base/lazy"},
 	"internal/process/tree": {"internal/base/fault", "internal/base/filelock", "internal/base/poll", "internal/base/wake", "internal/process/pty"},
 
 	// base
@@ -486,6 +486,7 @@ var allowed = map[string][]string{
 	"internal/base/filelock":    {},
 	"internal/base/httpguard":   {"internal/base/fault"},
 	"internal/base/ident":       {"internal/base/fault"},
+	"internal/base/lazy":        {},
 	"internal/base/journal":     {"internal/base/atomicfile", "internal/base/fault"},
 	"internal/base/mcpserver":   {"internal/base/fault", "internal/base/httpguard"},
 	"internal/base/plainjson":   {},

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"strings"
-	"sync"
 	"text/template"
 	"text/template/parse"
 
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 )
 
 // DefaultTemplate names sessions where the workspace does not.
@@ -85,7 +84,7 @@ func plainParts(root *parse.ListNode) []namePart {
 }
 
 // marked is the form of a name that ends in a hash.
-var marked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-x[0-9a-f]{10}$`) })
+var marked = lazy.Regexp{Expr: `-x[0-9a-f]{10}$`}
 
 // Session returns the session's name for an agent of a workspace. Distinct
 // pairs have distinct names: where the template's result could be another
@@ -107,7 +106,7 @@ func (n *Names) Session(workspace, agent string) string {
 		return mark(clean(out.String()), workspace, agent)
 	}
 	name := out.String()
-	if n.lossless(f, agent) && name == clean(name) && len(name) <= maxSessionName && name != "" && !marked().MatchString(name) {
+	if n.lossless(f, agent) && name == clean(name) && len(name) <= maxSessionName && name != "" && !marked.Get().MatchString(name) {
 		return name
 	}
 	return mark(clean(name), workspace, agent)

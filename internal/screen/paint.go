@@ -179,8 +179,8 @@ func (p *Painter) placeCursor(dst []byte, c vt.Cursor) []byte {
 }
 
 var (
-	mouseModes     = map[vt.MouseMode]string{vt.MouseX10: "9", vt.MouseNormal: "1000", vt.MouseButton: "1002", vt.MouseAny: "1003"}
-	mouseEncodings = map[vt.MouseEncoding]string{vt.MouseUTF8: "1005", vt.MouseSGR: "1006", vt.MouseURxvt: "1015", vt.MouseSGRPixels: "1016"}
+	mouseModes     = [...]string{vt.MouseX10: "9", vt.MouseNormal: "1000", vt.MouseButton: "1002", vt.MouseAny: "1003"}
+	mouseEncodings = [...]string{vt.MouseUTF8: "1005", vt.MouseSGR: "1006", vt.MouseURxvt: "1015", vt.MouseSGRPixels: "1016"}
 )
 
 // appendModes passes on the modes that decide what the other terminal sends:

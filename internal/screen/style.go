@@ -7,7 +7,7 @@ import (
 	"den/internal/screen/vt"
 )
 
-var underlineNames = map[vt.Underline]string{
+var underlineNames = [...]string{
 	vt.UnderlineSingle: "single",
 	vt.UnderlineDouble: "double",
 	vt.UnderlineCurly:  "curly",

@@ -7,14 +7,13 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 	"den/internal/screen/eventlog"
 	"den/internal/session/cell"
 	"den/internal/session/home"
@@ -230,9 +229,7 @@ func (s *Session) Marks(ctx context.Context, timeout time.Duration) (cell.Result
 
 // asksPassword matches a row that asks for a secret. Behind ssh the modes of the
 // terminal at the other end are not known.
-var asksPassword = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(password|passphrase|passcode|verification code|\bpin\b)[^:]*:\s*$`)
-})
+var asksPassword = lazy.Regexp{Expr: `(?i)(password|passphrase|passcode|verification code|\bpin\b)[^:]*:\s*$`}
 
 // expectNoPassword returns an error if a password is asked for: whatever is
 // typed there would be taken for it.
@@ -243,7 +240,7 @@ func (s *Session) expectNoPassword(ctx context.Context) error {
 		return nil
 	case err != nil:
 		return err
-	case in.LineMode && !in.Echo || asksPassword().MatchString(in.CursorRow):
+	case in.LineMode && !in.Echo || asksPassword.Get().MatchString(in.CursorRow):
 		return fault.Hintf(fault.Errorf(fault.Busy, "nothing was typed: the program asks for a password: %q", strings.TrimSpace(in.CursorRow)),
 			"answer it with 'den answer' or 'den type --enter', then bring the marks when the shell shows its prompt")
 	}

@@ -220,23 +220,28 @@ type Answerer interface {
 	Answer(ctx context.Context, question, option string) error
 }
 
-// sourceNames are what is read of each coding agent whose state has a source
-// of its own, by the name of its preset.
-var sourceNames = map[string]string{
-	"claude":   "claude session file",
-	"codex":    "codex app server",
-	"copilot":  "copilot session files",
-	"gemini":   "gemini window title",
-	Harness:    Harness,
-	"opencode": "opencode server",
-}
-
 // Harness is the name under which agents are known that a harness drives.
 const Harness = "harness"
 
 // SourceName says what the state of a preset's agent is read from before its
 // screen, "" for nothing.
-func SourceName(vendor string) string { return sourceNames[vendor] }
+func SourceName(vendor string) string {
+	switch vendor {
+	case "claude":
+		return "claude session file"
+	case "codex":
+		return "codex app server"
+	case "copilot":
+		return "copilot session files"
+	case "gemini":
+		return "gemini window title"
+	case "opencode":
+		return "opencode server"
+	case Harness:
+		return Harness
+	}
+	return ""
+}
 
 // Asked is a message whose answer is looked for.
 type Asked struct {

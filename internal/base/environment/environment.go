@@ -5,19 +5,27 @@ package environment
 import (
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
-	"strings"
 )
 
 // Getter returns what os.Getenv would be in a process with these variables. Of
 // two with the same name the last counts.
 func Getter(environ []string) func(string) string {
-	vars := map[string]string{}
-	for _, kv := range environ {
-		k, v, _ := strings.Cut(kv, "=")
-		vars[k] = v
+	return func(key string) string { return Get(environ, key) }
+}
+
+// Get returns the value of a variable, "" where there is none.
+func Get(environ []string, key string) string {
+	for _, kv := range slices.Backward(environ) {
+		if len(kv) > len(key) && kv[:len(key)] == key && kv[len(key)] == '=' {
+			return kv[len(key)+1:]
+		}
+		if kv == key {
+			return ""
+		}
 	}
-	return func(key string) string { return vars[key] }
+	return ""
 }
 
 // User names the user of this process, for audit logs.

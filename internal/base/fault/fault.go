@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"syscall"
 )
 
@@ -33,21 +34,22 @@ const (
 	Unsure      Kind = "unsure"
 )
 
-var exitCodes = map[Kind]int{
-	Internal:    1,
-	Usage:       2,
-	NotFound:    3,
-	NotRunning:  4,
-	Busy:        5,
-	Unreachable: 6,
-	Export:      7,
-	Storage:     8,
-	Protocol:    9,
-	Unsupported: 10,
-	Timeout:     11,
-	Denied:      12,
-	Waiting:     13,
-	Unsure:      14,
+// kinds has each kind at its exit code.
+var kinds = [...]Kind{
+	1:  Internal,
+	2:  Usage,
+	3:  NotFound,
+	4:  NotRunning,
+	5:  Busy,
+	6:  Unreachable,
+	7:  Export,
+	8:  Storage,
+	9:  Protocol,
+	10: Unsupported,
+	11: Timeout,
+	12: Denied,
+	13: Waiting,
+	14: Unsure,
 }
 
 // An Error is an error with a kind and, where one helps, what to do next.
@@ -110,16 +112,12 @@ func ExitCode(err error) int {
 	if err == nil {
 		return 0
 	}
-	if code, ok := exitCodes[KindOf(err)]; ok {
-		return code
-	}
-	return 1
+	return max(slices.Index(kinds[:], KindOf(err)), 1)
 }
 
 // Known reports whether k is a kind of this build. A peer may be newer.
 func Known(k Kind) bool {
-	_, ok := exitCodes[k]
-	return ok
+	return k != "" && slices.Contains(kinds[:], k)
 }
 
 // Object is an error as --json shows it. Fields are added, never renamed.

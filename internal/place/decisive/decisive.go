@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 	"den/internal/base/statefile"
 )
 
@@ -84,7 +84,7 @@ func (s Set) Ends(tail []string) (Reason, bool) {
 	}
 	names := foldAll(tail)
 	for at := range names {
-		for _, r := range table().all {
+		for _, r := range table.Get().all {
 			// A glob before the last name stands for a directory, and these have dots.
 			below := len(names)-at > len(r.names) && !strings.HasPrefix(r.name, ".") && !strings.Contains(r.name, "/")
 			if len(names)-at >= len(r.names) && meetAll(r.names, names[at:]) && !below {
@@ -108,7 +108,7 @@ func (s Set) Holds(dir, file string) (why string, found bool) {
 		file = file[len(base):]
 	}
 	names := strings.Split(file, "/")
-	for _, r := range table().all {
+	for _, r := range table.Get().all {
 		for n := 1; n < len(r.names) && n <= len(names); n++ {
 			if (row{names: r.names[:n]}).matches(names[len(names)-n:]) {
 				return "taken by " + r.reader, true
@@ -207,7 +207,7 @@ type index struct {
 }
 
 // table is made when it is first asked: most verbs need none of it.
-var table = sync.OnceValue(func() index {
+var table = lazy.Value[index]{Make: func() index {
 	t := index{literal: map[string][]row{}}
 	for _, g := range Groups {
 		for _, name := range g.Names {
@@ -221,18 +221,18 @@ var table = sync.OnceValue(func() index {
 		}
 	}
 	return t
-})
+}}
 
 func byName(file string) []row {
 	var known []row
 	names := strings.Split(file, "/")
 	for at, name := range names {
-		for _, r := range table().literal[name] {
+		for _, r := range table.Get().literal[name] {
 			if r.matches(names[at:]) {
 				known = append(known, r)
 			}
 		}
-		for _, r := range table().patterned {
+		for _, r := range table.Get().patterned {
 			if r.matches(names[at:]) {
 				known = append(known, r)
 			}

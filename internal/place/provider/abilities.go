@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"den/internal/base/fault"
@@ -111,6 +112,6 @@ type Keystrokes struct {
 
 // The reasons why a Looker sends nothing. Their kind is fault.Busy.
 var (
-	ErrChanged   = fault.Errorf(fault.Busy, "the program has written something since its screen was looked at")
-	ErrLineHolds = fault.Errorf(fault.Busy, "its input line holds text that was not sent")
+	ErrChanged   error = &fault.Error{Kind: fault.Busy, Err: errors.New("the program has written something since its screen was looked at")}
+	ErrLineHolds error = &fault.Error{Kind: fault.Busy, Err: errors.New("its input line holds text that was not sent")}
 )

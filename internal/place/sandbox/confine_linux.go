@@ -270,7 +270,9 @@ func sorted(grants []grant) []grant {
 }
 
 // archs are the machines whose calls the filter knows, as the kernel names them.
-var archs = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
+func archs() map[string]uint32 {
+	return map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
+}
 
 // Where the parts of a call are in what a filter sees.
 const (
@@ -336,7 +338,7 @@ func (f *filter) only(call uintptr, arg uint32, errno unix.Errno, except bool, v
 // hold: other kinds of sockets, other processes' limits and priorities, keys of
 // the kernel, input for the terminal.
 func (p Policy) filterCalls() error {
-	arch, ok := archs[runtime.GOARCH]
+	arch, ok := archs()[runtime.GOARCH]
 	if !ok {
 		return fault.Errorf(fault.Unsupported, "den does not know the system calls of %s", runtime.GOARCH)
 	}

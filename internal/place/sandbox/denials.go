@@ -3,6 +3,7 @@ package sandbox
 import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ type form struct {
 }
 
 // The forms are compiled when they are first needed.
-var forms = sync.OnceValue(func() []form {
+var forms = lazy.Value[[]form]{Make: func() []form {
 	const (
 		begin  = `^[^\w./~]*` // what a program that shows another's words puts before them
 		path   = `(?:(?P<path>[^\s'"‘’:]+)|'(?P<quoted>[^']+)'|‘(?P<quoted>[^’]+)’|"(?P<quoted>[^"]+)")`
@@ -48,11 +49,9 @@ var forms = sync.OnceValue(func() []form {
 		compile(`\b(?:EACCES|EPERM|EROFS|EBUSY|ENOENT): `+reason+`[^,]*, (?P<verb>[a-z]+) `+path+`(?:\W*|\s.*)$`,
 			`mkdir|unlink|rmdir|chmod|utime|ftruncate|truncate`, `stat|lstat|scandir|readlink|access|read`),
 	}
-})
+}}
 
-var offline = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)network is unreachable|could not resolve host|temporary failure in name resolution|\b(ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b`)
-})
+var offline = lazy.Regexp{Expr: `(?i)network is unreachable|could not resolve host|temporary failure in name resolution|\b(ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b`}
 
 // A refusal is what a line of a program says of a file.
 type refusal struct {
@@ -64,7 +63,7 @@ type refusal struct {
 // refusalIn reads a line; its path is "" where it is not one of the forms.
 func refusalIn(line string) refusal {
 	line = strings.TrimRight(line, " \r\n")
-	for _, f := range forms() {
+	for _, f := range forms.Get() {
 		groups := f.line.FindStringSubmatch(line)
 		if groups == nil {
 			continue
@@ -100,7 +99,7 @@ func (p Policy) Denials(text string, environ []string) []string {
 		}
 	}
 	for line := range strings.Lines(text) {
-		if offline().MatchString(line) && p.Network != NetworkAny {
+		if offline.Get().MatchString(line) && p.Network != NetworkAny {
 			tell("it has no network: network = \"" + p.Network + "\"")
 		}
 		if r := refusalIn(line); r.path != "" && len(r.path) <= 4096 {
@@ -159,7 +158,7 @@ var noting sync.Mutex
 
 // lives counts, by their directories, the beginnings and ends of agents' starts
 // in this process: it is odd while a start is under way.
-var lives = map[string]int{}
+var lives map[string]int
 
 // Life is one life of an agent; see Living.
 type Life int
@@ -183,6 +182,9 @@ func (p Policy) Begun() error { return p.forget(0) }
 func (p Policy) forget(odd int) error {
 	noting.Lock()
 	defer noting.Unlock()
+	if lives == nil {
+		lives = map[string]int{}
+	}
 	if lives[p.Private]++; lives[p.Private]%2 != odd { // a start that failed was not ended
 		lives[p.Private]++
 	}

@@ -167,7 +167,7 @@ func (m ApprovalModes) words() string {
 // builtinModes are those of a preset of den's own.
 func builtinModes(preset string) ApprovalModes {
 	var modes ApprovalModes
-	if n := builtin().get("presets").get(preset).get("approval_modes"); n != nil {
+	if n := builtin.Get().get("presets").get(preset).get("approval_modes"); n != nil {
 		decode(n, &modes, "approval_modes", &report{}) // den's own file: a test reads all of it
 	}
 	return modes
@@ -207,12 +207,14 @@ const (
 )
 
 // policyBy is how den decides for the presets that it can decide for on a screen.
-var policyBy = map[string]string{"claude": ByHook, "codex": ByHook, "copilot": ByHook, "gemini": ByRules, "opencode": ByServer}
+func policyBy() map[string]string {
+	return map[string]string{"claude": ByHook, "codex": ByHook, "copilot": ByHook, "gemini": ByRules, "opencode": ByServer}
+}
 
 // PolicyReach tells how den's policy decides for the agent, and, where it is "",
 // why it does not.
 func (a *Agent) PolicyReach() (how, why string) {
-	switch how = policyBy[a.Preset]; {
+	switch how = policyBy()[a.Preset]; {
 	case a.Channel.Backend == "script":
 		return "", "a script asks nobody"
 	case a.ByProtocol():

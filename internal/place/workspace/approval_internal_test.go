@@ -22,7 +22,7 @@ func loadText(path, text string) (*Workspace, error) {
 func presetsWithModes(t *testing.T) map[string]ApprovalModes {
 	all := map[string]ApprovalModes{}
 	for _, name := range Presets() {
-		if n := builtin().get("presets").get(name).get("approval_modes"); n != nil {
+		if n := builtin.Get().get("presets").get(name).get("approval_modes"); n != nil {
 			var modes ApprovalModes
 			var r report
 			decode(n, &modes, "approval_modes", &r)

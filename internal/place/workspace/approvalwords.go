@@ -90,7 +90,7 @@ func (m ApprovalModes) doubtedBy(env *node, preset string) string {
 		return ""
 	}
 	var vendors []string
-	if state := builtin().get("presets").get(preset).get("state"); state != nil {
+	if state := builtin.Get().get("presets").get(preset).get("state"); state != nil {
 		vendors = texts(state.get("env"))
 	}
 	is := func(names []string, name string) bool {
@@ -119,7 +119,7 @@ func toldBy(merged *node) (approval, doubt string) {
 			has = append(has, bare(e.key+"="+e.value.text))
 		}
 	}
-	for _, preset := range builtin().get("presets").entries {
+	for _, preset := range builtin.Get().get("presets").entries {
 		modes, program := builtinModes(preset.key), preset.value.get("start_command")
 		if modes.none() || !slices.ContainsFunc(words, func(word string) bool { return namesProgram(word, program.text) }) {
 			continue

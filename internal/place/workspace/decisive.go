@@ -4,11 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"den/internal/base/lazy"
 	"den/internal/place/decisive"
 )
 
@@ -86,7 +85,7 @@ func tablePaths(t ProviderTables, dir string) []string {
 }
 
 // field is one that is filled in when a command runs.
-var field = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{[^}]*\}\}`) })
+var field = lazy.Regexp{Expr: `\{\{[^}]*\}\}`}
 
 // maxGlob bounds how many files a word with fields to fill in may stand for.
 const maxGlob = 1000
@@ -97,7 +96,7 @@ const maxGlob = 1000
 func filesIn(command string, dirs []string) []string {
 	var all []string
 	for _, dir := range dirs {
-		line := field().ReplaceAllStringFunc(command, func(field string) string {
+		line := field.Get().ReplaceAllStringFunc(command, func(field string) string {
 			if strings.Contains(field, ".WorkDir") {
 				return dir
 			}

@@ -56,7 +56,7 @@ func canonical(n *node, t reflect.Type, where string, r *report, also ...string)
 			continue
 		}
 		at := slices.IndexFunc(fields, func(f fieldSpec) bool { return slices.Contains(f.names, e.key) })
-		if why, ok := notTaken[e.key]; ok && at < 0 {
+		if why, ok := notTaken()[e.key]; ok && at < 0 {
 			r.add(e.value.origin, "'%s' in %s is not taken: %s", e.key, where, why)
 			continue
 		}
@@ -79,8 +79,8 @@ func canonicalBelow(n *node, t reflect.Type, where string, r *report) {
 		t = t.Elem()
 	}
 	switch {
-	case t == environment: // its keys are the user's
-	case t == tableType: // its keys are for its reader to know
+	case t == reflect.TypeFor[Environment](): // its keys are the user's
+	case t == reflect.TypeFor[Table](): // its keys are for its reader to know
 	case t.Kind() == reflect.Struct:
 		canonical(n, t, where, r)
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && n.kind == listNode:
@@ -108,31 +108,21 @@ func decodeTable(n *node, v reflect.Value, where string, r *report) {
 	}
 }
 
-var (
-	durationType  = reflect.TypeFor[time.Duration]()
-	envType       = reflect.TypeFor[Env]()
-	environment   = reflect.TypeFor[Environment]()
-	copyEntryType = reflect.TypeFor[CopyEntry]()
-	tableType     = reflect.TypeFor[Table]()
-	pathType      = reflect.TypeFor[Path]()
-	ruleType      = reflect.TypeFor[PermissionRule]()
-)
-
 func decodeValue(n *node, v reflect.Value, key string, r *report) {
 	switch {
-	case v.Type() == durationType:
+	case v.Type() == reflect.TypeFor[time.Duration]():
 		decodeDuration(n, v, key, r)
-	case v.Type() == envType:
+	case v.Type() == reflect.TypeFor[Env]():
 		decodeEnv(n, v, key, r)
-	case v.Type() == environment:
+	case v.Type() == reflect.TypeFor[Environment]():
 		decodeEnvironment(n, v, r)
-	case v.Type() == copyEntryType && n.kind == scalarNode:
+	case v.Type() == reflect.TypeFor[CopyEntry]() && n.kind == scalarNode:
 		decodeValue(n, v.Field(0), key, r) // a bare path
-	case v.Type() == tableType:
+	case v.Type() == reflect.TypeFor[Table]():
 		decodeOpaque(n, v, key, r)
-	case v.Type() == pathType:
+	case v.Type() == reflect.TypeFor[Path]():
 		decodeScalar(anchored(n, ""), v, key, r)
-	case v.Type() == ruleType:
+	case v.Type() == reflect.TypeFor[PermissionRule]():
 		decodeTable(n, v, key, r)
 		v.FieldByName("At").Set(reflect.ValueOf(n.origin))
 	case v.Kind() == reflect.Pointer:

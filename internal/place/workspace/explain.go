@@ -52,9 +52,9 @@ func explain(n *node, t reflect.Type, prefix string) []Setting {
 			ft = ft.Elem()
 		}
 		switch {
-		case value.kind == tableNode && ft == environment:
+		case value.kind == tableNode && ft == reflect.TypeFor[Environment]():
 			all = append(all, explainEnvironment(value, key)...)
-		case value.kind == tableNode && ft == tableType:
+		case value.kind == tableNode && ft == reflect.TypeFor[Table]():
 			all = append(all, explainTable(value, key+".")...)
 		case value.kind == tableNode && ft.Kind() == reflect.Struct:
 			all = append(all, explain(value, ft, key+".")...)

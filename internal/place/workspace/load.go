@@ -279,8 +279,8 @@ func checkTop(tree *node, r *report) {
 		return
 	}
 	renew(tree, r)
-	canonical(tree, reflect.TypeFor[file](), "the file", r, slices.Concat(specialKeys, keysOf(noEffectTop))...)
-	agent, unused := reflect.TypeFor[Agent](), keysOf(noEffectAgent)
+	canonical(tree, reflect.TypeFor[file](), "the file", r, slices.Concat(specialKeys, keysOf(noEffectTop()))...)
+	agent, unused := reflect.TypeFor[Agent](), keysOf(noEffectAgent())
 	for _, key := range []string{"presets", "defaults", "agents"} {
 		n := tree.get(key)
 		if n == nil {

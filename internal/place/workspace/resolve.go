@@ -15,10 +15,10 @@ import (
 func resolve(w *Workspace, tree *node, r *report) {
 	var top file
 	sections := overlay(&node{kind: tableNode, entries: []entry{
-		{"keeper", builtin().get("keeper")},
+		{"keeper", builtin.Get().get("keeper")},
 	}}, tree)
 	if tree.get("supervisor") != nil {
-		sections.set("supervisor", overlay(builtin().get("supervisor"), tree.get("supervisor")))
+		sections.set("supervisor", overlay(builtin.Get().get("supervisor"), tree.get("supervisor")))
 	}
 	engineTable(sections)
 	certificatePaths(sections.get("server"), w.Dir)
@@ -122,7 +122,7 @@ func (a *resolver) agent(n *node) Agent {
 	}
 	merged.origin = n.origin
 	if pool := merged.get("pool"); pool != nil {
-		merged.set("pool", overlay(builtin().get("pool"), pool))
+		merged.set("pool", overlay(builtin.Get().get("pool"), pool))
 	}
 	preset := ""
 	if said != nil {
@@ -170,11 +170,11 @@ func (a *resolver) layers(n, said *node) []*node {
 			own.set(key, value)
 		}
 	}
-	layers := []*node{builtin().get("defaults"), own}
+	layers := []*node{builtin.Get().get("defaults"), own}
 	if said == nil {
 		layers = append(layers, a.tree.get("defaults"))
 	} else {
-		built, mine := builtin().get("presets").get(said.text), a.tree.get("presets").get(said.text)
+		built, mine := builtin.Get().get("presets").get(said.text), a.tree.get("presets").get(said.text)
 		if built == nil && mine == nil {
 			a.report.add(said.origin, "no preset '%s'%s (there are: %s)", said.text, didYouMean(said.text, a.presets()), strings.Join(a.presets(), ", "))
 		}

@@ -41,7 +41,7 @@ func checkServer(s Server, table *node, r *report) {
 
 // supervisors are who can judge agents: fixed rules, or an agent of one of
 // these kinds.
-var supervisors = append([]string{"rules"}, protocols...)
+func supervisors() []string { return append([]string{"rules"}, protocols...) }
 
 // IsMind reports whether an agent judges, and not fixed rules: without a model
 // or a command there is nobody to ask.
@@ -55,7 +55,7 @@ func (s Supervisor) withCommand() Supervisor {
 	if s.Agent != "acp" || s.Model == "" || len(s.Command) > 0 {
 		return s
 	}
-	for _, word := range builtin().get("presets").get("acp").get("acp_command").items {
+	for _, word := range builtin.Get().get("presets").get("acp").get("acp_command").items {
 		s.Command = append(s.Command, word.text)
 	}
 	return s
@@ -70,7 +70,7 @@ func checkSupervisor(s Supervisor, n *node, r *report) {
 	if agent := n.get("agent"); agent != nil {
 		at = agent.origin
 	}
-	if message := notOneOf("supervisor.agent", s.Agent, supervisors); message != "" {
+	if message := notOneOf("supervisor.agent", s.Agent, supervisors()); message != "" {
 		r.add(at, "%s", message)
 		return
 	}

@@ -12,28 +12,33 @@ const noPolls = "agents get mentions and direct messages at once, and nothing el
 // The keys that den accepts and does nothing with, and why: so that one file
 // can serve all releases, and a file of the harness specification loads as it
 // is. A row goes when its part comes.
-var (
-	noEffectTop = map[string]string{
+func noEffectTop() map[string]string {
+	return map[string]string{
 		"attention":     noPolls,
 		"poll_interval": noPolls,
 		"presence":      "'den ps' tells what agents do",
 		"telemetry":     "den sends none",
 	}
-	noEffectAgent = map[string]string{
+}
+
+func noEffectAgent() map[string]string {
+	return map[string]string{
 		"attention":       noPolls,
 		"icon":            "chat servers have no icons",
 		"archived_at":     "it is a note",
 		"archived_reason": "it is a note",
 	}
-)
+}
 
 // notTaken are keys of the harness specification's tools that den refuses, and
 // what to write instead.
-var notTaken = map[string]string{
-	"suffix":                "write the whole name: 'nick: SERVER-SUFFIX'",
-	"token_budget":          "say for how long: budget.tokens_per_hour or budget.tokens_per_day",
-	"token_budget_warn_pct": "den warns at 80 % of a budget",
-	"base_url":              "set it in 'env', by the variable that the agent's program reads",
+func notTaken() map[string]string {
+	return map[string]string{
+		"suffix":                "write the whole name: 'nick: SERVER-SUFFIX'",
+		"token_budget":          "say for how long: budget.tokens_per_hour or budget.tokens_per_day",
+		"token_budget_warn_pct": "den warns at 80 % of a budget",
+		"base_url":              "set it in 'env', by the variable that the agent's program reads",
+	}
 }
 
 func keysOf(reasons map[string]string) []string { return slices.Sorted(maps.Keys(reasons)) }
@@ -46,16 +51,16 @@ func unread(tree *node) []string {
 			warnings = append(warnings, fmt.Sprintf("%s: '%s' has no effect: %s", n.origin, key, why))
 		}
 	}
-	for _, key := range keysOf(noEffectTop) {
-		warn(tree.get(key), key, noEffectTop[key])
+	for _, key := range keysOf(noEffectTop()) {
+		warn(tree.get(key), key, noEffectTop()[key])
 	}
 	for _, agent := range orEmptyList(tree.get("agents")).items {
-		for _, key := range keysOf(noEffectAgent) {
-			warn(agent.get(key), key, noEffectAgent[key])
+		for _, key := range keysOf(noEffectAgent()) {
+			warn(agent.get(key), key, noEffectAgent()[key])
 		}
 	}
-	for _, key := range keysOf(noEffectAgent) {
-		warn(tree.get("defaults").get(key), "defaults."+key, noEffectAgent[key])
+	for _, key := range keysOf(noEffectAgent()) {
+		warn(tree.get("defaults").get(key), "defaults."+key, noEffectAgent()[key])
 	}
 	return warnings
 }

@@ -8,13 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 	"den/internal/base/statefile"
 	"den/internal/process/git"
 )
@@ -98,7 +97,7 @@ func findTop(dir string) string {
 const maxComponent = 100
 
 // hashed is the form of a component that ends in a hash.
-var hashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-x[0-9a-f]{10}$`) })
+var hashed = lazy.Regexp{Expr: `-x[0-9a-f]{10}$`}
 
 // component makes one part of a path and of a branch's name out of a name.
 // Distinct names have distinct ones, and none is below another: a branch cannot
@@ -112,7 +111,7 @@ func component(name string) string {
 		}
 		return '_'
 	}, flat)
-	plain := safe == flat && len(safe) <= maxComponent && safe == tidy(safe) && safe != "" && !hashed().MatchString(safe)
+	plain := safe == flat && len(safe) <= maxComponent && safe == tidy(safe) && safe != "" && !hashed.Get().MatchString(safe)
 	readable := !strings.Contains(name, "--") && !strings.Contains(name, "-/") && !strings.Contains(name, "/-") && !strings.Contains(name, "//")
 	if plain && readable {
 		return safe

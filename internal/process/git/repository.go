@@ -7,13 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 )
 
 // Repository is where the parts of a repository are.
@@ -128,14 +127,9 @@ func (h Head) String() string {
 	return "ref: " + h.Ref
 }
 
-// pattern compiles an expression when it is needed first.
-func pattern(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
-
 var (
-	refName    = pattern(`^refs(/[^/\x00-\x20\x7f~^:?*\[\\]+)+$`)
-	commitName = pattern(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	refName    = lazy.Regexp{Expr: `^refs(/[^/\x00-\x20\x7f~^:?*\[\\]+)+$`}
+	commitName = lazy.Regexp{Expr: `^([0-9a-f]{40}|[0-9a-f]{64})$`}
 )
 
 // isRef reports whether a name is one of a reference: it stays below refs.
@@ -143,7 +137,7 @@ func isRef(name string) bool {
 	bad := func(part string) bool {
 		return strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") || strings.HasSuffix(part, ".") || strings.Contains(part, "..")
 	}
-	return len(name) < 1000 && refName().MatchString(name) && !slices.ContainsFunc(strings.Split(name, "/"), bad)
+	return len(name) < 1000 && refName.Get().MatchString(name) && !slices.ContainsFunc(strings.Split(name, "/"), bad)
 }
 
 // parseHead reads the text of a HEAD.
@@ -152,7 +146,7 @@ func parseHead(text string) (Head, error) {
 	if ref, ok := strings.CutPrefix(text, "ref:"); ok && isRef(strings.TrimLeft(ref, " ")) {
 		return Head{Ref: strings.TrimLeft(ref, " ")}, nil
 	}
-	if commitName().MatchString(text) {
+	if commitName.Get().MatchString(text) {
 		return Head{Commit: text}, nil
 	}
 	return Head{}, fault.Errorf(fault.Storage, "%.100q is no HEAD", text)
@@ -219,12 +213,12 @@ func Origin(top string) (string, error) {
 }
 
 // scpLike is user@host:path.
-var scpLike = pattern(`^[A-Za-z0-9_.-]+@[A-Za-z0-9.-]+:[^:]`)
+var scpLike = lazy.Regexp{Expr: `^[A-Za-z0-9_.-]+@[A-Za-z0-9.-]+:[^:]`}
 
 // IsRemote reports whether a push to a URL runs nothing on this machine but ssh
 // or git's own https client.
 func IsRemote(url string) bool {
-	return strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "ssh://") || scpLike().MatchString(url)
+	return strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "ssh://") || scpLike.Get().MatchString(url)
 }
 
 // Push pushes a commit to a branch of another repository, with the user's keys,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 )
 
 // A rule says which values of a setting are taken over.
@@ -18,37 +19,41 @@ func oneOf(values ...string) func(string) bool {
 	return func(v string) bool { return slices.Contains(values, strings.ToLower(v)) }
 }
 
-var permissions = pattern(`^0[0-7]{3}$`)
+var permissions = lazy.Regexp{Expr: `^0[0-7]{3}$`}
 
 // taken are the settings that a view takes over: how files are compared with
 // what is stored. None names a program.
-var taken = map[string]rule{
-	"core.filemode":           {ok: isBool},
-	"core.ignorecase":         {ok: isBool},
-	"core.symlinks":           {ok: isBool},
-	"core.precomposeunicode":  {ok: isBool},
-	"core.trustctime":         {ok: isBool},
-	"core.checkstat":          {ok: oneOf("default", "minimal")},
-	"core.autocrlf":           {ok: func(v string) bool { return isBool(v) || strings.EqualFold(v, "input") }},
-	"core.eol":                {ok: oneOf("lf", "crlf", "native")},
-	"core.sparsecheckout":     {ok: isBool},
-	"core.sparsecheckoutcone": {ok: isBool},
-	"core.sharedrepository": {ok: func(v string) bool {
-		return isBool(v) || permissions().MatchString(v) || oneOf("umask", "group", "all", "world", "everybody")(v)
-	}},
-	"core.excludesfile":   {ok: func(string) bool { return true }, user: true},
-	"core.attributesfile": {ok: func(string) bool { return true }, user: true},
-}
+var taken = lazy.Value[map[string]rule]{Make: func() map[string]rule {
+	return map[string]rule{
+		"core.filemode":           {ok: isBool},
+		"core.ignorecase":         {ok: isBool},
+		"core.symlinks":           {ok: isBool},
+		"core.precomposeunicode":  {ok: isBool},
+		"core.trustctime":         {ok: isBool},
+		"core.checkstat":          {ok: oneOf("default", "minimal")},
+		"core.autocrlf":           {ok: func(v string) bool { return isBool(v) || strings.EqualFold(v, "input") }},
+		"core.eol":                {ok: oneOf("lf", "crlf", "native")},
+		"core.sparsecheckout":     {ok: isBool},
+		"core.sparsecheckoutcone": {ok: isBool},
+		"core.sharedrepository": {ok: func(v string) bool {
+			return isBool(v) || permissions.Get().MatchString(v) || oneOf("umask", "group", "all", "world", "everybody")(v)
+		}},
+		"core.excludesfile":   {ok: func(string) bool { return true }, user: true},
+		"core.attributesfile": {ok: func(string) bool { return true }, user: true},
+	}
+}}
 
 // extensions of a repository that git may find or not, as den reads it.
-var extensions = map[string]func(string) bool{
-	"extensions.objectformat":      oneOf("sha1", "sha256"),
-	"extensions.worktreeconfig":    isBool,
-	"extensions.relativeworktrees": isBool,
-	"extensions.preciousobjects":   isBool,
-	"extensions.noop":              func(string) bool { return true },
-	"extensions.partialclone":      func(string) bool { return true }, // what is missing is an error
-}
+var extensions = lazy.Value[map[string]func(string) bool]{Make: func() map[string]func(string) bool {
+	return map[string]func(string) bool{
+		"extensions.objectformat":      oneOf("sha1", "sha256"),
+		"extensions.worktreeconfig":    isBool,
+		"extensions.relativeworktrees": isBool,
+		"extensions.preciousobjects":   isBool,
+		"extensions.noop":              func(string) bool { return true },
+		"extensions.partialclone":      func(string) bool { return true }, // what is missing is an error
+	}
+}}
 
 // settings is the configuration of a view. It also sets v.Config.
 func (v *View) settings() (string, error) {
@@ -77,7 +82,7 @@ func (v *View) settings() (string, error) {
 		user   bool
 	}{{user, true}, {v.Config, false}} {
 		for _, s := range from.config {
-			if r, ok := taken[s.key]; ok && (from.user || !r.user) && r.ok(s.value) {
+			if r, ok := taken.Get()[s.key]; ok && (from.user || !r.user) && r.ok(s.value) {
 				b.WriteString("\t" + strings.TrimPrefix(s.key, "core.") + " = " + quote(s.value) + "\n")
 			}
 		}
@@ -102,7 +107,7 @@ func (c Config) format() (string, error) {
 		return "", fault.Errorf(fault.Unsupported, "its format has the version %q, which den does not know", v)
 	}
 	for _, s := range c {
-		if strings.HasPrefix(s.key, "extensions.") && (extensions[s.key] == nil || !extensions[s.key](s.value)) {
+		if strings.HasPrefix(s.key, "extensions.") && (extensions.Get()[s.key] == nil || !extensions.Get()[s.key](s.value)) {
 			return "", fault.Errorf(fault.Unsupported, "its configuration has %s = %q, which den does not know", s.key, s.value)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 )
 
 const (
@@ -106,14 +107,14 @@ func refIn(root *os.Root, ref string) (string, error) {
 		return "", err
 	}
 	if text = strings.TrimSpace(text); text != "" {
-		if !commitName().MatchString(text) {
+		if !commitName.Get().MatchString(text) {
 			return "", fault.Errorf(fault.Denied, "its %s has %.100q, which is no commit", ref, text)
 		}
 		return text, nil
 	}
 	packed, err := readIn(root, ".git/packed-refs", maxPacked)
 	for line := range strings.Lines(packed) {
-		if hash, name, _ := strings.Cut(strings.TrimRight(line, "\n"), " "); name == ref && commitName().MatchString(hash) {
+		if hash, name, _ := strings.Cut(strings.TrimRight(line, "\n"), " "); name == ref && commitName.Get().MatchString(hash) {
 			return hash, err
 		}
 	}
@@ -145,7 +146,7 @@ func (t *Taken) fill(ctx context.Context) error {
 }
 
 // object is the name of a file with objects, below the directory of objects.
-var object = pattern(`^([0-9a-f]{2}/([0-9a-f]{38}|[0-9a-f]{62})|pack/pack-([0-9a-f]{40}|[0-9a-f]{64})\.(pack|idx))$`)
+var object = lazy.Regexp{Expr: `^([0-9a-f]{2}/([0-9a-f]{38}|[0-9a-f]{62})|pack/pack-([0-9a-f]{40}|[0-9a-f]{64})\.(pack|idx))$`}
 
 // copyObjects brings the store's objects up to the agent's: new files are
 // copied, others are removed. A file with objects has a name that changes with
@@ -165,7 +166,7 @@ func (t *Taken) copyObjects(ctx context.Context) error {
 			return err
 		case e.Type()&fs.ModeSymlink != 0:
 			return fault.Errorf(fault.Denied, "it has a link %s", name)
-		case !object().MatchString(rel):
+		case !object.Get().MatchString(rel):
 			return nil // git needs no other ones
 		}
 		have[rel] = true

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 )
 
 // View is a git directory of den's own that shows what is in a repository:
@@ -97,7 +98,7 @@ func links(to, from string, names []string) error {
 	return nil
 }
 
-var sharedIndex = pattern(`^sharedindex\.[0-9a-f]{40,64}$`)
+var sharedIndex = lazy.Regexp{Expr: `^sharedindex\.[0-9a-f]{40,64}$`}
 
 // linkIndex links the index, even if it is not there yet, as git writes through
 // the link; and what a split one continues.
@@ -111,7 +112,7 @@ func (v *View) linkIndex() error {
 	}
 	var parts []string
 	for _, e := range entries {
-		if sharedIndex().MatchString(e.Name()) {
+		if sharedIndex.Get().MatchString(e.Name()) {
 			parts = append(parts, e.Name())
 		}
 	}

@@ -2,6 +2,8 @@
 
 package pty
 
+import "den/internal/base/lazy"
+
 // archCalls is empty: these processors never had select, poll and epoll_wait,
 // only their successors.
-var archCalls map[int64]callInfo
+var archCalls = lazy.Value[callTable]{Make: func() callTable { return nil }}

@@ -129,10 +129,6 @@ func (p *PTY) InputQueued() (n int, err error) {
 	return n, err
 }
 
-// caught receives the signals that this process was started to ignore. It is
-// never read: a signal that nobody receives is dropped.
-var caught = make(chan os.Signal, 1)
-
 // catchIgnored makes every ignored signal caught and dropped instead. This
 // matters for children: exec resets a caught signal to its default but keeps
 // an ignored one, and a host started with "&" or nohup would run shells that
@@ -142,7 +138,7 @@ func catchIgnored() {
 	if err != nil {
 		return // Best effort: without /proc there is nothing to go by.
 	}
-	mask := ignoredMask(status)
+	mask, caught := ignoredMask(status), make(chan os.Signal, 1) // never read: a signal that nobody receives is dropped
 	for sig := syscall.Signal(1); sig < 32; sig++ {
 		if mask&(1<<(sig-1)) != 0 {
 			signal.Notify(caught, sig)

@@ -41,11 +41,10 @@ func (p *PTY) InputQueued() (n int, err error) {
 	return 0, fault.Errorf(fault.Unsupported, "the terminal's input queue cannot be read on this system")
 }
 
-var caught = make(chan os.Signal, 1)
-
 // catchIgnored does what Linux's does for the signals that Go knows to be
 // ignored.
 func catchIgnored() {
+	caught := make(chan os.Signal, 1)
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTSTP} {
 		if signal.Ignored(sig) {
 			signal.Notify(caught, sig)

@@ -36,9 +36,9 @@ func (w *probing) classify(t *thread) waiting {
 		wt.kind, wt.what = hidden, "it is a 32-bit program"
 		return wt
 	}
-	info, ok := calls[t.call.number]
+	info, ok := calls.Get()[t.call.number]
 	if !ok {
-		if info, ok = archCalls[t.call.number]; !ok {
+		if info, ok = archCalls.Get()[t.call.number]; !ok {
 			info.name = "system call " + strconv.FormatInt(t.call.number, 10)
 		}
 	}
@@ -236,7 +236,7 @@ func (w *probing) timespec(set *waitSet, t *thread, addr uint64) time.Duration {
 		return 0
 	}
 	sec, sub := binary.LittleEndian.Uint64(mem[:]), binary.LittleEndian.Uint64(mem[8:])
-	if info, ok := archCalls[t.call.number]; ok && info.kind == callSelect {
+	if info, ok := archCalls.Get()[t.call.number]; ok && info.kind == callSelect {
 		sub *= 1000
 	}
 	return max(time.Duration(min(sec, 200*year))*time.Second+time.Duration(min(sub, 1e9)), time.Nanosecond)

@@ -5,7 +5,6 @@ package tree
 import (
 	"bytes"
 	"context"
-	"debug/buildinfo"
 	"fmt"
 	"os"
 	"os/signal"
@@ -235,8 +234,7 @@ func runsDen(pid int) bool {
 			return true
 		}
 	}
-	info, err := buildinfo.ReadFile(exe)
-	return err == nil && slices.Contains(denPrograms, info.Path)
+	return slices.Contains(denPrograms, mainPackage(exe))
 }
 
 // holdsLock reports whether a process holds a lock as package filelock makes

@@ -7,6 +7,8 @@ import (
 	"math/bits"
 	"slices"
 	"unicode/utf8"
+
+	"den/internal/base/lazy"
 )
 
 // appendText appends a line whose data is s, which must be valid UTF-8.
@@ -113,7 +115,8 @@ type escape struct {
 
 const hexDigits = "0123456789abcdef"
 
-var escapes = func() (t [256]escape) {
+var escapes = lazy.Value[*[256]escape]{Make: func() *[256]escape {
+	var t [256]escape
 	set := func(c byte, s string) {
 		var w [8]byte
 		copy(w[:], s)
@@ -127,8 +130,8 @@ var escapes = func() (t [256]escape) {
 	set('\t', `\t`)
 	set('"', `\"`)
 	set('\\', `\\`)
-	return t
-}()
+	return &t
+}}
 
 // escapeBlock is how much is escaped between two checks of the buffer's
 // capacity.
@@ -137,12 +140,13 @@ const escapeBlock = 4 << 10
 // appendEscaped appends s, which must be valid UTF-8, as the content of a JSON
 // string. Only what JSON requires is escaped.
 func appendEscaped(b, s []byte) []byte {
+	table := escapes.Get()
 	for len(s) > 0 {
 		block := s[:min(len(s), escapeBlock)]
 		s = s[len(block):]
 		// A byte becomes six at most, and a store may write seven too many.
 		b = slices.Grow(b, 6*len(block)+8)
-		b = b[:len(b)+escapeInto(b[len(b):cap(b)], block)]
+		b = b[:len(b)+escapeInto(b[len(b):cap(b)], block, table)]
 	}
 	return b
 }
@@ -150,7 +154,7 @@ func appendEscaped(b, s []byte) []byte {
 // escapeInto escapes s into dst, eight bytes at a time and without a call for
 // the short runs that are typical of terminal output. It returns the number of
 // bytes written.
-func escapeInto(dst, s []byte) int {
+func escapeInto(dst, s []byte, table *[256]escape) int {
 	j := 0
 	for len(s) >= 8 {
 		x := binary.LittleEndian.Uint64(s)
@@ -162,14 +166,14 @@ func escapeInto(dst, s []byte) int {
 			continue
 		}
 		n := bits.TrailingZeros64(m) / 8
-		e := &escapes[s[n]]
+		e := &table[s[n]]
 		j += n
 		binary.LittleEndian.PutUint64(dst[j:], e.word)
 		j += e.len
 		s = s[n+1:]
 	}
 	for _, c := range s {
-		if e := &escapes[c]; e.len > 0 {
+		if e := &table[c]; e.len > 0 {
 			binary.LittleEndian.PutUint64(dst[j:], e.word)
 			j += e.len
 		} else {

@@ -54,7 +54,7 @@ func (c Chord) encodeLegacy(m vt.Modes) (string, error) {
 		return c.legacyCharacter()
 	}
 	c = c.functionAlias()
-	r := table()[c.key]
+	r := table.Get()[c.key]
 	switch {
 	case r.c0 != "":
 		return c.legacyC0(m)
@@ -96,13 +96,13 @@ func (c Chord) functionAlias() Chord {
 }
 
 // f1 is where the function keys begin in the table.
-func f1() key { return named()["f1"].key }
+func f1() key { return named.Get()["f1"].key }
 
 func (c Chord) legacyC0(m vt.Modes) (string, error) {
 	if c.mods&(super|hyper) != 0 {
 		return "", c.unsupported("Super and Hyper need the kitty keyboard protocol, which the program did not turn on")
 	}
-	s := table()[c.key].c0
+	s := table.Get()[c.key].c0
 	switch {
 	case c.key == enter && m.NewLine:
 		s = "\r\n"
@@ -115,7 +115,7 @@ func (c Chord) legacyC0(m vt.Modes) (string, error) {
 }
 
 func (c Chord) legacyKeypad(m vt.Modes) (string, error) {
-	r := table()[c.key]
+	r := table.Get()[c.key]
 	if m.AppKeypad && c.mods == 0 {
 		return ss3 + string(r.keypad), nil
 	}

@@ -98,7 +98,7 @@ func (c Chord) String() string {
 			b.WriteString("-" + c.to.String())
 		}
 	case c.key != 0:
-		b.WriteString(table()[c.key].name)
+		b.WriteString(table.Get()[c.key].name)
 	case text == " ":
 		b.WriteString("Space")
 	default:

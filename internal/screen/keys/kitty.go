@@ -22,7 +22,7 @@ func (c Chord) encodeKitty(m vt.Modes) (string, error) {
 	if c.key == 0 {
 		return c.kittyCharacter(m)
 	}
-	r := table()[c.key]
+	r := table.Get()[c.key]
 	clear, all := m.KittyFlags&kittyDisambiguate != 0, m.KittyFlags&kittyAll != 0
 	switch {
 	case r.c0 != "" && c.kittyKeepsC0(clear, all):
@@ -138,7 +138,7 @@ func (c Chord) otherCode() (int, bool) {
 		r, size := utf8.DecodeRuneInString(text)
 		return int(r), size == len(text)
 	case enter, tab, escape, backspace:
-		return table()[c.key].kitty, true
+		return table.Get()[c.key].kitty, true
 	}
 	return 0, false
 }

@@ -144,9 +144,9 @@ func (c Chord) encodeMouse(m vt.Modes) (string, error) {
 // wheelKeys is the wheel for a full-screen program that knows no mouse but
 // left alternate scroll mode on: cursor keys, three a notch as most terminals have it.
 func wheelKeys(wheel string, m vt.Modes) (string, error) {
-	c := named()["up"]
+	c := named.Get()["up"]
 	if wheel == "WheelDown" {
-		c = named()["down"]
+		c = named.Get()["down"]
 	}
 	one, err := c.encodeOnce(m)
 	return strings.Repeat(one, 3), err

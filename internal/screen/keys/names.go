@@ -3,7 +3,8 @@ package keys
 import (
 	"strconv"
 	"strings"
-	"sync"
+
+	"den/internal/base/lazy"
 )
 
 // key numbers the named keys. The numbers stay in this process.
@@ -40,7 +41,7 @@ const (
 // table lists the named keys, the first ones in the order of the constants
 // above. Like all tables here it is made when it is first used: most commands
 // press no key.
-var table = sync.OnceValue(func() []row { return append(firstKeys(), append(functionKeys(), keypadKeys()...)...) })
+var table = lazy.Value[[]row]{Make: func() []row { return append(firstKeys(), append(functionKeys(), keypadKeys()...)...) }}
 
 func firstKeys() []row {
 	return []row{
@@ -134,9 +135,9 @@ func characters() map[string]string {
 }
 
 // named maps every folded name to its chord; made once from the tables.
-var named = sync.OnceValue(func() map[string]Chord {
+var named = lazy.Value[map[string]Chord]{Make: func() map[string]Chord {
 	m := make(map[string]Chord)
-	for i, r := range table()[1:] {
+	for i, r := range table.Get()[1:] {
 		for _, name := range append([]string{r.name}, r.aliases...) {
 			m[fold(name)] = Chord{key: key(i + 1), times: 1}
 		}
@@ -150,13 +151,13 @@ var named = sync.OnceValue(func() map[string]Chord {
 	m[fold("LineFeed")] = Chord{text: "j", mods: ctrl, times: 1}
 	m[fold("NUL")] = Chord{text: " ", mods: ctrl, times: 1}
 	return m
-})
+}}
 
 // Names lists the named keys in the spelling that String uses, mouse actions
 // left out: for help and completion.
 func Names() []string {
-	names := make([]string, 0, len(table()))
-	for _, r := range table()[1:] {
+	names := make([]string, 0, len(table.Get()))
+	for _, r := range table.Get()[1:] {
 		names = append(names, r.name)
 	}
 	return append(names, "Space")

@@ -5,18 +5,21 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 )
 
 // maxTimes bounds a repetition: a typing mistake must not flood a program.
 const maxTimes = 10000
 
-var modWords = map[string]mods{
-	"c": ctrl, "ctrl": ctrl, "control": ctrl, "ctl": ctrl,
-	"m": alt, "a": alt, "alt": alt, "meta": alt, "opt": alt, "option": alt,
-	"s": shift, "shift": shift,
-	"cmd": super, "command": super, "super": super, "win": super, "windows": super, "d": super,
-	"hyper": hyper,
-}
+var modWords = lazy.Value[map[string]mods]{Make: func() map[string]mods {
+	return map[string]mods{
+		"c": ctrl, "ctrl": ctrl, "control": ctrl, "ctl": ctrl,
+		"m": alt, "a": alt, "alt": alt, "meta": alt, "opt": alt, "option": alt,
+		"s": shift, "shift": shift,
+		"cmd": super, "command": super, "super": super, "win": super, "windows": super, "d": super,
+		"hyper": hyper,
+	}
+}}
 
 // Parse reads one chord. The error for anything else is fault.Usage and
 // names the nearest spelling that is a chord.
@@ -80,7 +83,7 @@ func parseOne(whole, s string) (Chord, error) {
 			break
 		}
 		word := strings.ToLower(strings.TrimSpace(s[:i]))
-		bit, ok := modWords[word]
+		bit, ok := modWords.Get()[word]
 		if !ok {
 			break
 		}
@@ -107,7 +110,7 @@ func parseOne(whole, s string) (Chord, error) {
 		c.mods |= m
 		return c, nil
 	}
-	c, ok := named()[fold(s)]
+	c, ok := named.Get()[fold(s)]
 	if !ok {
 		return Chord{}, unknownKey(whole, m, s)
 	}

@@ -17,19 +17,19 @@ func unknownKey(whole string, m mods, base string) error {
 		}
 	}
 	if i := strings.IndexAny(base, "+-"); i > 0 && i < len(base)-1 {
-		if near, d := nearest(strings.ToLower(base[:i]), slices.Sorted(maps.Keys(modWords))); d <= 2 && len(near) > 1 {
+		if near, d := nearest(strings.ToLower(base[:i]), slices.Sorted(maps.Keys(modWords.Get()))); d <= 2 && len(near) > 1 {
 			fixed := b.String() + near + base[i:i+1] + base[i+1:]
 			if c, err := Parse(fixed); err == nil {
 				return fault.Errorf(fault.Usage, "unknown modifier %q in key %q; did you mean %q?", base[:i], whole, c)
 			}
 		}
 	}
-	near, d := nearest(fold(base), slices.Sorted(maps.Keys(named())))
+	near, d := nearest(fold(base), slices.Sorted(maps.Keys(named.Get())))
 	if len(fold(base)) < 2 || d > max(1, len(base)/2) {
 		return fault.Errorf(fault.Usage,
 			"unknown key %q: a key is one character, a name such as Enter, Up or F5, or either with modifiers (C-c, Alt+Up); to send text use type", whole)
 	}
-	c := named()[near]
+	c := named.Get()[near]
 	c.mods |= m
 	return fault.Errorf(fault.Usage, "unknown key %q; did you mean %q? (to send text use type)", whole, c)
 }

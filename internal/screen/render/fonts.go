@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"den/internal/base/lazy"
+
 	"github.com/go-text/typesetting/font"
 )
 
@@ -52,15 +54,11 @@ const (
 	italic weight = 2
 )
 
-// parsed fonts are shared by all renderers: they are never written to.
-var mainFonts = [4]func() *font.Font{
-	embedded(&jetBrainsRegular), embedded(&jetBrainsBold), embedded(&jetBrainsItalic), embedded(&jetBrainsBoldItalic),
-}
+var mainFonts = [4]embedded{{data: &jetBrainsRegular}, {data: &jetBrainsBold}, {data: &jetBrainsItalic}, {data: &jetBrainsBoldItalic}}
 
 // fallback is a font for what the main one lacks.
 type fallback struct {
-	data *string
-	font func() *font.Font
+	embedded
 	// holds is where its characters are: it is not read for others.
 	holds []runeRange
 }
@@ -79,15 +77,15 @@ func (f *fallback) mayHave(r rune) bool {
 // The fallback fonts, in the order in which they are asked. The ranges are
 // those of scripts/fonts.
 var fallbacks = [...]fallback{
-	{&dejaVuMono, embedded(&dejaVuMono), []runeRange{{0x80, 0x2e7f}, {0xa640, 0xa7ff}, {0xe000, 0xf8ff}, {0xfb00, 0xfdff}, {0xfe70, 0xfeff}, {0xfff9, 0xfffd}, {0x1d400, 0x1d7ff}, {0x1f000, 0x1fbff}}},
-	cjkFont: {&notoCJK, embedded(&notoCJK), []runeRange{{0x2e80, 0xd7ff}, {0xf900, 0xffff}}},
-	{&notoSymbols2, embedded(&notoSymbols2), []runeRange{{0x2190, 0x2bff}, {0x1f000, 0x1f0ff}, {0x1f300, 0x1fbff}}},
-	{&notoSymbols, embedded(&notoSymbols), []runeRange{{0x20d0, 0x2bff}, {0x1f100, 0x1f1e5}, {0x1f200, 0x1f77f}}},
-	{&dejaVuSans, embedded(&dejaVuSans), []runeRange{{0x180, 0x6ff}, {0x10a0, 0x10ff}, {0x1d00, 0x2bff}, {0x2c60, 0x2e7f}, {0xa640, 0xa7ff}, {0xfb00, 0xfdff}}},
-	{&notoMath, embedded(&notoMath), []runeRange{{0x20d0, 0x2bff}, {0x1d400, 0x1d7ff}, {0x1ee00, 0x1eeff}}},
-	{&notoHebrew, embedded(&notoHebrew), []runeRange{{0x590, 0x5ff}}},
-	plainEmoji: {&notoEmoji, embedded(&notoEmoji), []runeRange{{0xa9, 0xae}, {0x2000, 0x3299}, {0x1f000, 0x1faff}}},
-	{&nerdSymbols, embedded(&nerdSymbols), []runeRange{{0x23fb, 0x23fe}, {0x2b58, 0x2b58}, {0xe000, 0xf8ff}, {0xf0000, 0xf1aff}}},
+	{embedded{data: &dejaVuMono}, []runeRange{{0x80, 0x2e7f}, {0xa640, 0xa7ff}, {0xe000, 0xf8ff}, {0xfb00, 0xfdff}, {0xfe70, 0xfeff}, {0xfff9, 0xfffd}, {0x1d400, 0x1d7ff}, {0x1f000, 0x1fbff}}},
+	cjkFont: {embedded{data: &notoCJK}, []runeRange{{0x2e80, 0xd7ff}, {0xf900, 0xffff}}},
+	{embedded{data: &notoSymbols2}, []runeRange{{0x2190, 0x2bff}, {0x1f000, 0x1f0ff}, {0x1f300, 0x1fbff}}},
+	{embedded{data: &notoSymbols}, []runeRange{{0x20d0, 0x2bff}, {0x1f100, 0x1f1e5}, {0x1f200, 0x1f77f}}},
+	{embedded{data: &dejaVuSans}, []runeRange{{0x180, 0x6ff}, {0x10a0, 0x10ff}, {0x1d00, 0x2bff}, {0x2c60, 0x2e7f}, {0xa640, 0xa7ff}, {0xfb00, 0xfdff}}},
+	{embedded{data: &notoMath}, []runeRange{{0x20d0, 0x2bff}, {0x1d400, 0x1d7ff}, {0x1ee00, 0x1eeff}}},
+	{embedded{data: &notoHebrew}, []runeRange{{0x590, 0x5ff}}},
+	plainEmoji: {embedded{data: &notoEmoji}, []runeRange{{0xa9, 0xae}, {0x2000, 0x3299}, {0x1f000, 0x1faff}}},
+	{embedded{data: &nerdSymbols}, []runeRange{{0x23fb, 0x23fe}, {0x2b58, 0x2b58}, {0xe000, 0xf8ff}, {0xf0000, 0xf1aff}}},
 }
 
 // Fonts that are also asked out of turn.
@@ -99,14 +97,23 @@ const (
 // gzipMark begins what is compressed.
 const gzipMark = "\x1f\x8b"
 
-func embedded(data *string) func() *font.Font {
-	return sync.OnceValue(func() *font.Font {
-		face, err := parseEmbedded(*data)
+// embedded is a font of the binary. Parsed it is shared by all renderers: it is
+// never written to.
+type embedded struct {
+	data   *string
+	once   sync.Once
+	parsed *font.Font
+}
+
+func (e *embedded) font() *font.Font {
+	e.once.Do(func() {
+		face, err := parseEmbedded(*e.data)
 		if err != nil {
 			panic(fmt.Sprintf("render: an embedded font is broken: %v", err))
 		}
-		return face.Font
+		e.parsed = face.Font
 	})
+	return e.parsed
 }
 
 func parseEmbedded(data string) (*font.Face, error) {
@@ -125,7 +132,7 @@ func parseEmbedded(data string) (*font.Face, error) {
 }
 
 // emojiFont is the machine's colour emoji font, or nil.
-var emojiFont = sync.OnceValue(func() *font.Font {
+var emojiFont = lazy.Value[*font.Font]{Make: func() *font.Font {
 	for _, dir := range []string{
 		"/usr/share/fonts/truetype/noto", "/usr/share/fonts/noto", "/usr/share/fonts/google-noto-emoji",
 		"/usr/share/fonts/google-noto-color-emoji-fonts", "/usr/share/fonts/noto-emoji", "/usr/local/share/fonts",
@@ -142,7 +149,7 @@ var emojiFont = sync.OnceValue(func() *font.Font {
 		}
 	}
 	return nil
-})
+}}
 
 // face is a font in the hands of one renderer.
 type face struct {
@@ -163,7 +170,7 @@ type chain struct {
 
 func (c *chain) mainFace(w weight) *face {
 	if c.main[w] == nil {
-		c.main[w] = &face{Face: font.NewFace(mainFonts[w]()), own: true}
+		c.main[w] = &face{Face: font.NewFace(mainFonts[w].font()), own: true}
 	}
 	return c.main[w]
 }
@@ -178,7 +185,7 @@ func (c *chain) fallback(i int) *face {
 func (c *chain) emojiFace() *face {
 	if !c.emojiLooked && !c.embeddedOnly {
 		c.emojiLooked = true
-		if f := emojiFont(); f != nil {
+		if f := emojiFont.Get(); f != nil {
 			c.emoji = &face{Face: font.NewFace(f)}
 		}
 	}
@@ -216,7 +223,7 @@ func (c *chain) findAll(text []rune, w weight) *face {
 
 // onMachine returns a font of the machine that has all the runes, or nil.
 func (c *chain) onMachine(text []rune) *face {
-	f := machineFonts().find(text)
+	f := machineFonts.Get().find(text)
 	if f == nil {
 		return nil
 	}

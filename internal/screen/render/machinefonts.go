@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"den/internal/base/lazy"
+
 	"github.com/go-text/typesetting/font"
 	ot "github.com/go-text/typesetting/font/opentype"
 	"github.com/go-text/typesetting/font/opentype/tables"
@@ -37,7 +39,7 @@ type machineFont struct {
 }
 
 // machineFonts is the library of this machine.
-var machineFonts = sync.OnceValue(func() *library {
+var machineFonts = lazy.Value[*library]{Make: func() *library {
 	home := os.Getenv("HOME")
 	data := os.Getenv("XDG_DATA_HOME")
 	if data == "" {
@@ -47,7 +49,7 @@ var machineFonts = sync.OnceValue(func() *library {
 		"/usr/share/fonts", "/usr/local/share/fonts", filepath.Join(data, "fonts"), filepath.Join(home, ".fonts"),
 		"/System/Library/Fonts", "/Library/Fonts", filepath.Join(home, "Library/Fonts"),
 	}}
-})
+}}
 
 // find returns the first font that has all the runes, or nil.
 func (l *library) find(text []rune) *font.Font {

@@ -72,7 +72,7 @@ func New(o Options) (*Renderer, error) {
 	}
 	r := &Renderer{o: o, theme: o.Theme}
 	if r.theme == nil {
-		r.theme = &themes[0]
+		r.theme = &themes.Get()[0]
 	}
 	px := baseSize * o.Scale
 	r.glyphs = glyphs{

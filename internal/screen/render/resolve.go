@@ -1,8 +1,7 @@
 package render
 
 import (
-	"sync"
-
+	"den/internal/base/lazy"
 	"den/internal/screen/vt"
 )
 
@@ -25,19 +24,19 @@ type resolvedStyle struct {
 
 // stock is a terminal that no program has touched: what differs from its
 // colours was set by a program, and is no matter of themes.
-var stock = sync.OnceValue(func() *vt.Terminal { return vt.New(vt.Config{Cols: 1, Rows: 1}) })
+var stock = lazy.Value[*vt.Terminal]{Make: func() *vt.Terminal { return vt.New(vt.Config{Cols: 1, Rows: 1}) }}
 
 func newResolver(t *vt.Terminal, theme *Theme) *resolver {
 	res := &resolver{t: t, theme: theme, fg: theme.Foreground, bg: theme.Background, cursor: theme.Cursor}
 	fg, bg := t.DefaultColors()
-	stockFG, stockBG := stock().DefaultColors()
+	stockFG, stockBG := stock.Get().DefaultColors()
 	if fg != stockFG {
 		res.fg = opaque(fg)
 	}
 	if bg != stockBG {
 		res.bg = opaque(bg)
 	}
-	if c := t.CursorColor(); c != stock().CursorColor() {
+	if c := t.CursorColor(); c != stock.Get().CursorColor() {
 		res.cursor = opaque(c)
 	}
 	if t.Modes().ReverseVideo {
@@ -81,7 +80,7 @@ func (res *resolver) color(c vt.Color, byDefault Color) Color {
 	case vt.ColorIndexed:
 		i := int(c.Index())
 		v := res.t.Palette(i)
-		if i < len(res.theme.Palette) && v == stock().Palette(i) {
+		if i < len(res.theme.Palette) && v == stock.Get().Palette(i) {
 			return res.theme.Palette[i]
 		}
 		return opaque(v)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"den/internal/base/lazy"
 	"den/internal/screen"
 )
 
@@ -291,11 +292,13 @@ func number(v float64) string {
 	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 }
 
-var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+var xmlEscapes = lazy.Value[*strings.Replacer]{Make: func() *strings.Replacer {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+}}
 
 // escape makes text safe in XML, and leaves out what XML cannot have.
 func escape(text string) string {
-	return xmlEscapes.Replace(strings.Map(func(r rune) rune {
+	return xmlEscapes.Get().Replace(strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0xfffe || r == 0xffff {
 			return 0xfffd
 		}

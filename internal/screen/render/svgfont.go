@@ -335,7 +335,8 @@ func WebFonts() []WebFont {
 		{Name: "italic.ttf", Family: "den", Weight: 400, Italic: true, Data: jetBrainsItalic},
 		{Name: "bold-italic.ttf", Family: "den", Weight: 700, Italic: true, Data: jetBrainsBoldItalic},
 	}
-	for i, f := range fallbacks {
+	for i := range fallbacks {
+		f := &fallbacks[i]
 		var ranges []string
 		for _, h := range f.holds {
 			ranges = append(ranges, fmt.Sprintf("U+%X-%X", h.first, h.last))

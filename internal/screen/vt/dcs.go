@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -71,20 +72,22 @@ func (t *Terminal) cursorStyle() int {
 	return n
 }
 
+type capability struct{ name, value string }
+
 // capabilities are the replies to XTGETTCAP that do not depend on state.
-var capabilities = map[string]string{
-	"TN": "xterm-256color", "name": "xterm-256color",
-	"Co": "256", "colors": "256", "RGB": "8/8/8", "Tc": "",
-	"Su": "", "Smulx": "\x1b[4:%p1%dm", "Setulc": "\x1b[58:2::%p1%{65536}%/%d:%p1%{256}%/%{255}%&%d:%p1%{255}%&%d%;m",
-	"Ms": "\x1b]52;%p1%s;%p2%s\x1b\\", "Ss": "\x1b[%p1%d q", "Se": "\x1b[2 q",
-	"setrgbf": "\x1b[38:2:%p1%d:%p2%d:%p3%dm", "setrgbb": "\x1b[48:2:%p1%d:%p2%d:%p3%dm",
-	"bce": "", "am": "", "ccc": "", "hs": "", "km": "", "mir": "", "msgr": "", "xenl": "",
-	"cup": "\x1b[%i%p1%d;%p2%dH", "clear": "\x1b[H\x1b[2J", "el": "\x1b[K", "ed": "\x1b[J",
-	"smcup": "\x1b[?1049h", "rmcup": "\x1b[?1049l", "civis": "\x1b[?25l", "cnorm": "\x1b[?12l\x1b[?25h",
-	"sgr0": "\x1b(B\x1b[m", "bold": "\x1b[1m", "smul": "\x1b[4m", "rmul": "\x1b[24m", "sitm": "\x1b[3m", "ritm": "\x1b[23m",
-	"rev": "\x1b[7m", "smso": "\x1b[7m", "rmso": "\x1b[27m", "smxx": "\x1b[9m", "rmxx": "\x1b[29m", "dim": "\x1b[2m",
-	"setaf": "\x1b[%?%p1%{8}%<%t3%p1%d%e%p1%{16}%<%t9%p1%{8}%-%d%e38;5;%p1%d%;m",
-	"setab": "\x1b[%?%p1%{8}%<%t4%p1%d%e%p1%{16}%<%t10%p1%{8}%-%d%e48;5;%p1%d%;m",
+var capabilities = [...]capability{
+	{"TN", "xterm-256color"}, {"name", "xterm-256color"},
+	{"Co", "256"}, {"colors", "256"}, {"RGB", "8/8/8"}, {"Tc", ""},
+	{"Su", ""}, {"Smulx", "\x1b[4:%p1%dm"}, {"Setulc", "\x1b[58:2::%p1%{65536}%/%d:%p1%{256}%/%{255}%&%d:%p1%{255}%&%d%;m"},
+	{"Ms", "\x1b]52;%p1%s;%p2%s\x1b\\"}, {"Ss", "\x1b[%p1%d q"}, {"Se", "\x1b[2 q"},
+	{"setrgbf", "\x1b[38:2:%p1%d:%p2%d:%p3%dm"}, {"setrgbb", "\x1b[48:2:%p1%d:%p2%d:%p3%dm"},
+	{"bce", ""}, {"am", ""}, {"ccc", ""}, {"hs", ""}, {"km", ""}, {"mir", ""}, {"msgr", ""}, {"xenl", ""},
+	{"cup", "\x1b[%i%p1%d;%p2%dH"}, {"clear", "\x1b[H\x1b[2J"}, {"el", "\x1b[K"}, {"ed", "\x1b[J"},
+	{"smcup", "\x1b[?1049h"}, {"rmcup", "\x1b[?1049l"}, {"civis", "\x1b[?25l"}, {"cnorm", "\x1b[?12l\x1b[?25h"},
+	{"sgr0", "\x1b(B\x1b[m"}, {"bold", "\x1b[1m"}, {"smul", "\x1b[4m"}, {"rmul", "\x1b[24m"}, {"sitm", "\x1b[3m"}, {"ritm", "\x1b[23m"},
+	{"rev", "\x1b[7m"}, {"smso", "\x1b[7m"}, {"rmso", "\x1b[27m"}, {"smxx", "\x1b[9m"}, {"rmxx", "\x1b[29m"}, {"dim", "\x1b[2m"},
+	{"setaf", "\x1b[%?%p1%{8}%<%t3%p1%d%e%p1%{16}%<%t9%p1%{8}%-%d%e38;5;%p1%d%;m"},
+	{"setab", "\x1b[%?%p1%{8}%<%t4%p1%d%e%p1%{16}%<%t10%p1%{8}%-%d%e48;5;%p1%d%;m"},
 }
 
 // reportCapabilities answers XTGETTCAP: hex names divided by semicolons, each
@@ -92,14 +95,14 @@ var capabilities = map[string]string{
 func (t *Terminal) reportCapabilities(text []byte) {
 	for f := range bytes.SplitSeq(text, []byte{';'}) {
 		name, err := hex.DecodeString(string(f))
-		value, ok := capabilities[string(name)]
+		at := slices.IndexFunc(capabilities[:], func(c capability) bool { return c.name == string(name) })
 		switch {
-		case err != nil || !ok:
+		case err != nil || at < 0:
 			t.reply("\x1bP0+r\x1b\\")
-		case value == "":
+		case capabilities[at].value == "":
 			t.replyf("\x1bP1+r%X\x1b\\", name)
 		default:
-			t.replyf("\x1bP1+r%X=%X\x1b\\", name, value)
+			t.replyf("\x1bP1+r%X=%X\x1b\\", name, capabilities[at].value)
 		}
 	}
 }

@@ -42,14 +42,16 @@ func parseColor(s string) (RGB, bool) {
 		}
 		return RGB{v[0], v[1], v[2]}, true
 	}
-	c, ok := namedColors[strings.ToLower(s)]
+	c, ok := namedColors()[strings.ToLower(s)]
 	return c, ok
 }
 
-var namedColors = map[string]RGB{
-	"black": {0, 0, 0}, "white": {255, 255, 255}, "red": {255, 0, 0}, "green": {0, 255, 0},
-	"blue": {0, 0, 255}, "yellow": {255, 255, 0}, "cyan": {0, 255, 255}, "magenta": {255, 0, 255},
-	"gray": {190, 190, 190}, "grey": {190, 190, 190}, "orange": {255, 165, 0}, "brown": {165, 42, 42},
+func namedColors() map[string]RGB {
+	return map[string]RGB{
+		"black": {0, 0, 0}, "white": {255, 255, 255}, "red": {255, 0, 0}, "green": {0, 255, 0},
+		"blue": {0, 0, 255}, "yellow": {255, 255, 0}, "cyan": {0, 255, 255}, "magenta": {255, 0, 255},
+		"gray": {190, 190, 190}, "grey": {190, 190, 190}, "orange": {255, 165, 0}, "brown": {165, 42, 42},
+	}
 }
 
 func (c RGB) spec() string {

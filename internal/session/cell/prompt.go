@@ -1,11 +1,10 @@
 package cell
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
+	"den/internal/base/lazy"
 	"den/internal/screen/vt"
 )
 
@@ -41,16 +40,16 @@ func TextLeft(t *vt.Terminal, line int64, col int) string {
 
 // Patterns are compiled on first use: every command of den links this package,
 // and few run a cell.
-var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+`) })
+var digits = lazy.Regexp{Expr: `[0-9]+`}
 
 // SamePrompt reports whether two prompts differ only in digits. Some prompts
 // contain a counter or the time.
 func SamePrompt(a, b string) bool {
-	return a == b || digits().ReplaceAllString(a, "0") == digits().ReplaceAllString(b, "0")
+	return a == b || digits.Get().ReplaceAllString(a, "0") == digits.Get().ReplaceAllString(b, "0")
 }
 
 // pathText matches what a shell may show of its directory.
-var pathText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN~/._+@-]*$`) })
+var pathText = lazy.Regexp{Expr: `^[\pL\pN~/._+@-]*$`}
 
 // OtherPath reports whether two prompts of a shell differ only in the directory
 // that they show before the same $, # or %.
@@ -63,7 +62,7 @@ func OtherPath(a, b string) bool {
 	isShell := end != "" && strings.IndexByte("$#%", end[len(end)-1]) >= 0
 	// With nothing else in common one of them must look like a path.
 	paths := same > 0 || strings.ContainsAny(a+b, "~/")
-	return isShell && paths && pathText().MatchString(a) && pathText().MatchString(b)
+	return isShell && paths && pathText.Get().MatchString(a) && pathText.Get().MatchString(b)
 }
 
 func commonPrefix(a, b string) (n int) {
@@ -82,14 +81,12 @@ func commonSuffix(a, b string) (n int) {
 
 // continuation matches the prompts for the rest of an unfinished input: "...
 // ", "> ", "-> ", "dquote> ", "   ...> ", "db-# ", "irb*".
-var continuation = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*(\.\.\.+[>:]?|>>|-+>|['"` + "`" + `(\[{]?>|[a-z]*(quote|bquote|heredoc|for|while|if|then|else|do|cmdsubst|pipe|function|brace|subsh)>|\w*[-'"(*$]+[#>]|.*[*"'\]/]|\s*\.\.\.>)\s*$`)
-})
+var continuation = lazy.Regexp{Expr: `^\s*(\.\.\.+[>:]?|>>|-+>|['"` + "`" + `(\[{]?>|[a-z]*(quote|bquote|heredoc|for|while|if|then|else|do|cmdsubst|pipe|function|brace|subsh)>|\w*[-'"(*$]+[#>]|.*[*"'\]/]|\s*\.\.\.>)\s*$`}
 
 // IsContinuation reports whether prompt asks for the rest of an unfinished
 // input. primary is the program's normal prompt.
 func IsContinuation(prompt, primary string) bool {
-	return !SamePrompt(prompt, primary) && continuation().MatchString(prompt)
+	return !SamePrompt(prompt, primary) && continuation.Get().MatchString(prompt)
 }
 
 // IsQuestion reports whether the text left of the cursor is more likely a

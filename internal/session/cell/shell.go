@@ -49,7 +49,7 @@ func Integrate(argv, env []string, dir, token string) (Integration, error) {
 	if env == nil {
 		env = os.Environ()
 	}
-	prepare := shells[shellName(argv[0])]
+	prepare := preparer(shellName(argv[0]))
 	if prepare == nil {
 		return plain, nil
 	}
@@ -77,18 +77,21 @@ type plan struct {
 	files map[string]string // name in the directory to content
 }
 
-// shells maps a program's name to the function that prepares it. The function
-// returns false for a command that is not interactive or cannot be made to
-// print marks.
-var shells = map[string]func(command) (plan, bool){
-	"bash": prepareBash,
-	"zsh":  prepareZsh,
-	"fish": prepareFish,
-	"sh":   prepareSh,
-	"dash": prepareSh,
-	"ash":  prepareSh,
-
-	"busybox": prepareSh,
+// preparer returns the function that prepares a shell, by the program's name, or
+// nil. The function returns false for a command that is not interactive or
+// cannot be made to print marks.
+func preparer(name string) func(command) (plan, bool) {
+	switch name {
+	case "bash":
+		return prepareBash
+	case "zsh":
+		return prepareZsh
+	case "fish":
+		return prepareFish
+	case "sh", "dash", "ash", "busybox":
+		return prepareSh
+	}
+	return nil
 }
 
 // shellName returns the program's name in argv0, without the dash of a login

@@ -6,14 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
+	"den/internal/base/lazy"
 	"den/internal/base/statefile"
 	"den/internal/session/attention"
 )
@@ -206,7 +205,7 @@ func ShownCommand(argv []string) []string {
 		return argv
 	}
 	script := argv[at]
-	for set := assignment().FindString(script); set != ""; set = assignment().FindString(script) {
+	for set := assignment.Get().FindString(script); set != ""; set = assignment.Get().FindString(script) {
 		script = script[len(set):]
 	}
 	if script == argv[at] {
@@ -257,6 +256,4 @@ func scriptOf(argv []string) int {
 
 // assignment is a variable at the beginning of a script, with what separates it
 // from the command.
-var assignment = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*'|"(?:[^"\\]|\\.)*"|[^\s'";&|]|\\.)*(?:\s*;\s*|\s*&&\s*|\s+|$)`)
-})
+var assignment = lazy.Regexp{Expr: `^\s*(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*=(?:'[^']*'|"(?:[^"\\]|\\.)*"|[^\s'";&|]|\\.)*(?:\s*;\s*|\s*&&\s*|\s+|$)`}

@@ -258,19 +258,21 @@ const (
 
 // next lists the valid transitions. A status without an entry is final, except
 // that any final session can become destroyed.
-var next = map[Status][]Status{
-	Starting:   {Running, Failed, Lost},
-	Running:    {Exiting, Exited, Destroying, Failed, Lost},
-	Exiting:    {Exited, Destroying, Failed, Lost},
-	Destroying: {Destroyed, Lost},
-	Exited:     {Destroyed},
-	Failed:     {Destroyed},
-	Lost:       {Destroyed},
+func next() map[Status][]Status {
+	return map[Status][]Status{
+		Starting:   {Running, Failed, Lost},
+		Running:    {Exiting, Exited, Destroying, Failed, Lost},
+		Exiting:    {Exited, Destroying, Failed, Lost},
+		Destroying: {Destroyed, Lost},
+		Exited:     {Destroyed},
+		Failed:     {Destroyed},
+		Lost:       {Destroyed},
+	}
 }
 
 // Advance returns the new status, or an error that names both.
 func (s Status) Advance(to Status) (Status, error) {
-	if slices.Contains(next[s], to) {
+	if slices.Contains(next()[s], to) {
 		return to, nil
 	}
 	return s, fmt.Errorf("session status %s to %s: not allowed", s, to)

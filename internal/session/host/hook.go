@@ -6,13 +6,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"den/internal/base/lazy"
 	"den/internal/process/pty"
 	"den/internal/process/tree"
 	"den/internal/session/cell"
@@ -177,7 +177,7 @@ func (l *hookLines) feed(chunk []byte) (lines []string) {
 // rest returns the line that has not ended: a prompt, as a rule. It returns none
 // while a control sequence or a character in it is incomplete.
 func (l *hookLines) rest() []string {
-	if openSequence().Match(l.part) {
+	if openSequence.Get().Match(l.part) {
 		return nil
 	}
 	if r, size := utf8.DecodeLastRune(l.part); r == utf8.RuneError && size == 1 && !utf8.FullRune(lastBytes(l.part)) {
@@ -200,7 +200,7 @@ func (l *hookLines) take() []string {
 	line := l.part
 	l.part = l.part[:0]
 	if hasControl(line) {
-		line = control().ReplaceAll(line, nil)
+		line = control.Get().ReplaceAll(line, nil)
 	}
 	text := strings.TrimSpace(strings.ToValidUTF8(string(line), "\uFFFD"))
 	if text == "" || l.isEcho(text) {
@@ -241,11 +241,7 @@ func hasControl(line []byte) bool {
 }
 
 // control matches control sequences.
-var control = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]|[\x00-\x08\x0b-\x1f\x7f]")
-})
+var control = lazy.Regexp{Expr: "\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]|[\x00-\x08\x0b-\x1f\x7f]"}
 
 // openSequence matches a control sequence that has not ended, at the end.
-var openSequence = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*|[\\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)$")
-})
+var openSequence = lazy.Regexp{Expr: "\x1b(\\[[0-?]*[ -/]*|[\\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)$"}

@@ -1,11 +1,10 @@
 package host
 
 import (
-	"regexp"
-	"sync"
 	"time"
 
 	"den/internal/base/ident"
+	"den/internal/base/lazy"
 	"den/internal/screen/vt"
 	"den/internal/session/cell"
 )
@@ -271,14 +270,14 @@ func (c *core) inputBlankLocked() bool {
 }
 
 // cursorReport is the reply to a question where the cursor is.
-var cursorReport = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\x1b\[[0-9]+;[0-9]+R$`) })
+var cursorReport = lazy.Regexp{Expr: `^\x1b\[[0-9]+;[0-9]+R$`}
 
 // isEditorsLocked reports whether the terminal replied to the line editor of
 // sh, which takes the reply: that of busybox asks once behind each prompt where
 // the cursor is. No other shell of this kind has an editor, and the terminal
 // shows a reply that no editor takes.
 func (c *core) isEditorsLocked(replies []byte) bool {
-	return c.shell.Silent && c.shell.Last == 'B' && !c.editorAsked && c.inputBlankLocked() && cursorReport().Match(replies)
+	return c.shell.Silent && c.shell.Last == 'B' && !c.editorAsked && c.inputBlankLocked() && cursorReport.Get().Match(replies)
 }
 
 // marksToken returns the token of the session's marks. A session whose program

@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 	"den/internal/ticks/jsonobject"
 )
 
@@ -104,11 +103,11 @@ func count(v jsonobject.Value) (int, error) {
 	return n, err
 }
 
-var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)?$`) })
+var variableName = lazy.Regexp{Expr: `^([A-Za-z_][A-Za-z0-9_]*)?$`}
 
 func readPrefix(v jsonobject.Value) (string, error) {
 	s, err := v.Text()
-	if err == nil && (!variableName().MatchString(s) || len(s) > 100) {
+	if err == nil && (!variableName.Get().MatchString(s) || len(s) > 100) {
 		err = v.Errorf("%.40q cannot begin the name of a variable: use letters, digits and '_'", s)
 	}
 	return s, err
@@ -208,13 +207,15 @@ type Limits struct {
 
 // limitKeys are the keys of "limits". An unknown one is an error: it may be a
 // limit that somebody relies on.
-var limitKeys = map[string]func(*Limits, jsonobject.Value) error{
-	"wall_time":       func(l *Limits, v jsonobject.Value) (err error) { l.WallTime, err = duration(v); return },
-	"turns":           func(l *Limits, v jsonobject.Value) (err error) { l.Turns, err = count(v); return },
-	"cost_usd":        func(l *Limits, v jsonobject.Value) (err error) { l.Cost, err = cost(v); return },
-	"rounds":          func(l *Limits, v jsonobject.Value) (err error) { l.Rounds, err = count(v); return },
-	"context_tokens":  func(l *Limits, v jsonobject.Value) (err error) { l.ContextTokens, err = count(v); return },
-	"context_percent": func(l *Limits, v jsonobject.Value) (err error) { l.ContextPercent, err = percent(v); return },
+func limitKeys() map[string]func(*Limits, jsonobject.Value) error {
+	return map[string]func(*Limits, jsonobject.Value) error{
+		"wall_time":       func(l *Limits, v jsonobject.Value) (err error) { l.WallTime, err = duration(v); return },
+		"turns":           func(l *Limits, v jsonobject.Value) (err error) { l.Turns, err = count(v); return },
+		"cost_usd":        func(l *Limits, v jsonobject.Value) (err error) { l.Cost, err = cost(v); return },
+		"rounds":          func(l *Limits, v jsonobject.Value) (err error) { l.Rounds, err = count(v); return },
+		"context_tokens":  func(l *Limits, v jsonobject.Value) (err error) { l.ContextTokens, err = count(v); return },
+		"context_percent": func(l *Limits, v jsonobject.Value) (err error) { l.ContextPercent, err = percent(v); return },
+	}
 }
 
 func readLimits(v jsonobject.Value) (Limits, error) {
@@ -228,7 +229,7 @@ func readLimits(v jsonobject.Value) (Limits, error) {
 		if !ok {
 			continue // a null
 		}
-		read, known := limitKeys[key]
+		read, known := limitKeys()[key]
 		if !known {
 			return limits, value.Errorf("no limit is named %q; there are context_percent, context_tokens, cost_usd, rounds, turns and wall_time", key)
 		}
@@ -279,21 +280,19 @@ const maxDuration = 366 * 24 * time.Hour
 
 // placeholder is a name in the initial query, with the width of a number:
 // {tick}, {tick:03d}, {data_dir}. Doubled braces stand for one.
-var placeholder = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\{\{|\}\}|\{tick(?::(0?)([0-9]{1,2})d?|:d)?\}|\{data_dir\}`)
-})
+var placeholder = lazy.Regexp{Expr: `\{\{|\}\}|\{tick(?::(0?)([0-9]{1,2})d?|:d)?\}|\{data_dir\}`}
 
 // Query is the initial query of a tick. Braces that are no placeholder stay as
 // they are.
 func (c Config) Query(tick int, dataDir string) string {
-	return placeholder().ReplaceAllStringFunc(c.InitialQuery, func(s string) string {
+	return placeholder.Get().ReplaceAllStringFunc(c.InitialQuery, func(s string) string {
 		switch {
 		case s == "{{" || s == "}}":
 			return s[:1]
 		case s == "{data_dir}":
 			return dataDir
 		}
-		parts := placeholder().FindStringSubmatch(s)
+		parts := placeholder.Get().FindStringSubmatch(s)
 		if parts[2] == "" {
 			return strconv.Itoa(tick)
 		}

@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"den/internal/base/lazy"
 )
 
 // The files of a data repository.
@@ -178,15 +179,15 @@ func TerminalArchive(number, tick, again int) string {
 // The names by which a tick is known in the logs: its index, its transcript,
 // perhaps compressed, and the archives of its terminals.
 var (
-	tickLogName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^tick-([0-9]{3,9})\.json`) })
-	archiveName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^tty_[0-9]+-tick-([0-9]{3,9})(-[0-9]+)?$`) })
+	tickLogName = lazy.Regexp{Expr: `^tick-([0-9]{3,9})\.json`}
+	archiveName = lazy.Regexp{Expr: `^tty_[0-9]+-tick-([0-9]{3,9})(-[0-9]+)?$`}
 )
 
 // HighestTick is the number of the last tick of which the logs have something,
 // 0 if there is none.
 func (r *Repo) HighestTick() (int, error) {
 	highest := 0
-	for dir, form := range map[string]*regexp.Regexp{Logs: tickLogName(), SessionLogs: archiveName()} {
+	for dir, form := range map[string]*regexp.Regexp{Logs: tickLogName.Get(), SessionLogs: archiveName.Get()} {
 		names, err := r.List(dir)
 		if err != nil {
 			return 0, err

@@ -114,7 +114,7 @@ func FuzzTickNames(f *testing.F) {
 	f.Add("tick-001.jsonl")
 	f.Add("tty_1-tick-1042-1")
 	f.Fuzz(func(t *testing.T, name string) {
-		for _, n := range []int{tickIn(name, tickLogName()), tickIn(name, archiveName())} {
+		for _, n := range []int{tickIn(name, tickLogName.Get()), tickIn(name, archiveName.Get())} {
 			if n < 0 || n > 999_999_999 {
 				t.Errorf("%q: %d", name, n)
 			}

@@ -183,7 +183,7 @@ func Recover(s State) (State, []Action) {
 		p.do(Action{Kind: AckCauses, Causes: p.s.Causes}) // again: it may not have been done
 	}
 	if !p.s.ending() {
-		p.s.Outcome = Outcome{Reason: Crashed, Why: "its process was killed " + when[p.s.Stage]}
+		p.s.Outcome = Outcome{Reason: Crashed, Why: "its process was killed " + when()[p.s.Stage]}
 	}
 	p.s.CostUSD += p.s.Turn.CostUSD
 	p.s.Turn.CostUSD = 0
@@ -203,12 +203,14 @@ func Recover(s State) (State, []Action) {
 }
 
 // when says what was going on, for the reason of a tick that was killed.
-var when = map[Stage]string{
-	Beginning: "before it began",
-	Preparing: "while its container was prepared",
-	PreTick:   "while its first hooks ran",
-	Opening:   "while the agent was started",
-	Turning:   "while the agent worked",
-	Waiting:   "before another attempt",
-	Checking:  "while its end was checked",
+func when() map[Stage]string {
+	return map[Stage]string{
+		Beginning: "before it began",
+		Preparing: "while its container was prepared",
+		PreTick:   "while its first hooks ran",
+		Opening:   "while the agent was started",
+		Turning:   "while the agent worked",
+		Waiting:   "before another attempt",
+		Checking:  "while its end was checked",
+	}
 }

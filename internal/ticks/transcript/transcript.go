@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -108,9 +109,7 @@ type block struct {
 }
 
 // shown are the notes that tell people something.
-var shown = map[string]bool{
-	"tick_begun": true, "tick_ended": true, "retrying": true, "note": true, "compacting": true, "line_too_long": true,
-}
+var shown = [...]string{"tick_begun", "tick_ended", "retrying", "note", "compacting", "line_too_long"}
 
 // Parse returns what one line tells, nothing if it tells people nothing.
 func Parse(line []byte) []Entry {
@@ -123,7 +122,7 @@ func Parse(line []byte) []Entry {
 	}
 	switch l.Type {
 	case "system":
-		if !shown[l.Subtype] {
+		if !slices.Contains(shown[:], l.Subtype) {
 			return nil
 		}
 		e := Entry{At: l.Timestamp, Kind: Note, Text: strings.ReplaceAll(l.Subtype, "_", " ")}

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/lazy"
 	"den/internal/ticks/isotime"
 	"den/internal/ticks/jsonobject"
+
 	gocron "github.com/netresearch/go-cron"
 )
 
@@ -267,7 +269,9 @@ func (s *schedule) encode() ([]byte, error) {
 	return s.object.File(), nil
 }
 
-var parser = gocron.MustNewParser(gocron.Minute | gocron.Hour | gocron.Dom | gocron.Month | gocron.Dow | gocron.Descriptor)
+var parser = lazy.Value[gocron.Parser]{Make: func() gocron.Parser {
+	return gocron.MustNewParser(gocron.Minute | gocron.Hour | gocron.Dom | gocron.Month | gocron.Dow | gocron.Descriptor)
+}}
 
 // cronRule is a cron expression in a zone: sets of numbers, as bits.
 //
@@ -296,7 +300,7 @@ func parseCron(text string, zone *time.Location, since time.Time) (*cronRule, er
 	case strings.HasPrefix(text, "@every"):
 		return nil, errors.New(`use the key "every"`)
 	}
-	schedule, err := parser.Parse(text)
+	schedule, err := parser.Get().Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w; five fields are expected: minute, hour, day of the month, month, day of the week", err)
 	}

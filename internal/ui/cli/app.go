@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"den/internal/base/build"
+	"den/internal/base/environment"
 	"den/internal/base/fault"
 	"den/internal/base/plainjson"
 	"den/internal/session"
@@ -22,7 +22,6 @@ import (
 type app struct {
 	name    string
 	environ []string
-	vars    map[string]string
 	stdin   *os.File
 	stdout  io.Writer // for JSON, and for bytes that are meant for a terminal
 	text    io.Writer // stdout, for text that others supplied: see plain
@@ -38,15 +37,10 @@ type app struct {
 }
 
 func newApp(name string, environ []string, stdin *os.File, stdout, stderr io.Writer) *app {
-	a := &app{name: name, environ: environ, stdin: stdin, stdout: stdout, text: plain(stdout), stderr: plain(stderr), vars: map[string]string{}}
-	for _, kv := range environ {
-		k, v, _ := strings.Cut(kv, "=")
-		a.vars[k] = v
-	}
-	return a
+	return &app{name: name, environ: environ, stdin: stdin, stdout: stdout, text: plain(stdout), stderr: plain(stderr)}
 }
 
-func (a *app) getenv(key string) string { return a.vars[key] }
+func (a *app) getenv(key string) string { return environment.Get(a.environ, key) }
 
 // home returns the Home that the verb is for. One that cannot be used is the
 // same error for all verbs.

@@ -42,7 +42,7 @@ Messages that your supervisor has for you are printed on standard error as [whis
 	var limit int
 	timeout := duration(30 * time.Second)
 	cmd.PersistentFlags().StringVar(&nick, "nick", "", "the agent's `NICK` (default $DEN_NICK)")
-	for _, v := range channelVerbs {
+	for _, v := range channelVerbs() {
 		sub := &cobra.Command{
 			Use: v.use, Short: v.short, Example: v.example, Args: args(v.least, v.most),
 			RunE: func(cmd *cobra.Command, args []string) error {
@@ -100,36 +100,41 @@ func printing[T any](text func(w io.Writer, answer T)) harnessCall {
 	}
 }
 
-var quietly = printing(func(io.Writer, struct{}) {})
+// quietly prints nothing of an answer.
+func quietly(a *app, ctx context.Context, c *ipc.Conn, r ipc.Request) error {
+	return printing(func(io.Writer, struct{}) {})(a, ctx, c, r)
+}
 
-var channelVerbs = []channelVerb{
-	{"send TARGET TEXT...", "Send a message to a channel or a person", "  den channel send '#general' 'done'\n  den channel send bob 'a word in private'", 2, -1, ipc.Send, quietly},
-	{"read TARGET [LIMIT]", "Print the messages that you have not read", "  den channel read '#general' 20", 1, 2, ipc.Read, printing(func(w io.Writer, m ipc.Messages) {
-		if m.Dropped > 0 {
-			fmt.Fprintf(w, "(%d older messages are no longer kept)\n", m.Dropped)
-		}
-		for _, l := range m.Messages {
-			fmt.Fprintf(w, "%s <%s> %s\n", l.At.Local().Format("15:04:05"), l.Nick, l.Text)
-		}
-	})},
-	{"ask TARGET TEXT...", "Ask in a channel, or a person, and wait for the answer", "  den channel ask '#general' --timeout 60 'which port?'", 2, -1, ipc.Ask,
-		printing(func(w io.Writer, reply ipc.Reply) { fmt.Fprintf(w, "<%s> %s\n", reply.Nick, reply.Text) })},
-	{"join CHANNEL", "Join a channel", "  den channel join '#builds'", 1, 1, ipc.Join, quietly},
-	{"part CHANNEL", "Leave a channel", "  den channel part '#builds'", 1, 1, ipc.Part, quietly},
-	{"channels", "List the channels that you are in", "  den channel channels", 0, 0, ipc.Channels, printing(func(w io.Writer, j ipc.Joined) {
-		for _, name := range j.Channels {
-			fmt.Fprintln(w, name)
-		}
-	})},
-	{"who TARGET", "List who is in a channel, or describe one person", "  den channel who '#general'", 1, 1, ipc.Who, printing(func(w io.Writer, p ipc.People) {
-		for _, one := range p.People {
-			fmt.Fprintln(w, one.Nick)
-		}
-	})},
-	{"topic CHANNEL [TEXT...]", "Print or set a channel's topic", "  den channel topic '#general'\n  den channel topic '#general' 'release on Friday'", 1, -1, ipc.Topic,
-		printing(func(w io.Writer, t ipc.ChannelTopic) { fmt.Fprintln(w, t.Topic) })},
-	{"compact", "Have your conversation summarised to make room", "  den channel compact", 0, 0, ipc.Compact, quietly},
-	{"clear", "Begin a new conversation", "  den channel clear", 0, 0, ipc.Clear, quietly},
+func channelVerbs() []channelVerb {
+	return []channelVerb{
+		{"send TARGET TEXT...", "Send a message to a channel or a person", "  den channel send '#general' 'done'\n  den channel send bob 'a word in private'", 2, -1, ipc.Send, quietly},
+		{"read TARGET [LIMIT]", "Print the messages that you have not read", "  den channel read '#general' 20", 1, 2, ipc.Read, printing(func(w io.Writer, m ipc.Messages) {
+			if m.Dropped > 0 {
+				fmt.Fprintf(w, "(%d older messages are no longer kept)\n", m.Dropped)
+			}
+			for _, l := range m.Messages {
+				fmt.Fprintf(w, "%s <%s> %s\n", l.At.Local().Format("15:04:05"), l.Nick, l.Text)
+			}
+		})},
+		{"ask TARGET TEXT...", "Ask in a channel, or a person, and wait for the answer", "  den channel ask '#general' --timeout 60 'which port?'", 2, -1, ipc.Ask,
+			printing(func(w io.Writer, reply ipc.Reply) { fmt.Fprintf(w, "<%s> %s\n", reply.Nick, reply.Text) })},
+		{"join CHANNEL", "Join a channel", "  den channel join '#builds'", 1, 1, ipc.Join, quietly},
+		{"part CHANNEL", "Leave a channel", "  den channel part '#builds'", 1, 1, ipc.Part, quietly},
+		{"channels", "List the channels that you are in", "  den channel channels", 0, 0, ipc.Channels, printing(func(w io.Writer, j ipc.Joined) {
+			for _, name := range j.Channels {
+				fmt.Fprintln(w, name)
+			}
+		})},
+		{"who TARGET", "List who is in a channel, or describe one person", "  den channel who '#general'", 1, 1, ipc.Who, printing(func(w io.Writer, p ipc.People) {
+			for _, one := range p.People {
+				fmt.Fprintln(w, one.Nick)
+			}
+		})},
+		{"topic CHANNEL [TEXT...]", "Print or set a channel's topic", "  den channel topic '#general'\n  den channel topic '#general' 'release on Friday'", 1, -1, ipc.Topic,
+			printing(func(w io.Writer, t ipc.ChannelTopic) { fmt.Fprintln(w, t.Topic) })},
+		{"compact", "Have your conversation summarised to make room", "  den channel compact", 0, 0, ipc.Compact, quietly},
+		{"clear", "Begin a new conversation", "  den channel clear", 0, 0, ipc.Clear, quietly},
+	}
 }
 
 // channelRequest is what the words of a verb ask for.

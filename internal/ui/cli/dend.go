@@ -309,7 +309,6 @@ func (a *app) takeInputMark() {
 	}
 	syscall.CloseOnExec(fd)
 	a.inputWanted = os.NewFile(uintptr(fd), podhost.InputMark)
-	delete(a.vars, podhost.InputMark)
 	a.environ = slices.DeleteFunc(slices.Clone(a.environ), func(kv string) bool { return strings.HasPrefix(kv, podhost.InputMark+"=") })
 	os.Unsetenv(podhost.InputMark) // Best effort: it fails for names that are none.
 }

@@ -297,16 +297,18 @@ func (a *app) listSkills() error {
 
 // ownDirs are where each kind of agent looks for skills, below the user's home
 // and below a project.
-var ownDirs = map[string][]string{
-	"claude": {".claude/skills"}, "codex": {".codex/skills", ".agents/skills"},
-	"copilot": {".copilot/skills", ".agents/skills"}, "acp": {".agents/skills", ".claude/skills"},
+func ownDirs() map[string][]string {
+	return map[string][]string{
+		"claude": {".claude/skills"}, "codex": {".codex/skills", ".agents/skills"},
+		"copilot": {".copilot/skills", ".agents/skills"}, "acp": {".agents/skills", ".claude/skills"},
+	}
 }
 
 func (a *app) installSkill(args []string, project bool, to string) error {
 	names, below := []string{"den"}, agentDirs
 	if len(args) == 1 {
 		names = args
-		if own, ok := ownDirs[args[0]]; ok {
+		if own, ok := ownDirs()[args[0]]; ok {
 			names, below = []string{"den", "channel"}, own
 		}
 	}

@@ -125,53 +125,88 @@ A first look:
 	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Sessions:"}, &cobra.Group{ID: groupCell, Title: "Cells:"}, &cobra.Group{ID: groupAgent, Title: "Workspaces and agents:"}, &cobra.Group{ID: groupMachine, Title: "This machine:"})
 	root.SetHelpCommand(helpCmd(root))
 	root.SetCompletionCommandGroupID(groupMachine)
-	verbs := a.verbs()
-	if len(args) > 0 && verbs[args[0]] != nil {
-		root.AddCommand(verbs[args[0]]())
-		root.CompletionOptions.DisableDefaultCmd = true
-		return root
+	if len(args) > 0 {
+		if i := slices.IndexFunc(verbs(), func(v verb) bool { return v.word == args[0] }); i >= 0 {
+			root.AddCommand(verbs()[i].command(a))
+			root.CompletionOptions.DisableDefaultCmd = true
+			return root
+		}
 	}
-	for _, make := range verbs {
-		root.AddCommand(make()) // cobra sorts them
+	for _, v := range verbs() {
+		root.AddCommand(v.command(a)) // cobra sorts them
 	}
 	root.AddCommand(helpTopics()...)
 	addCompletion(root)
 	return root
 }
 
-// verbs maps the first word of a command line to the constructor of its
-// command.
-func (a *app) verbs() map[string]func() *cobra.Command {
-	all := map[string]func() *cobra.Command{}
-	for group, verbs := range map[string]map[string]func() *cobra.Command{
-		groupSession: {
-			"new": a.newCmd, "ls": a.lsCmd, "status": a.statusCmd, "kill": a.killCmd, "type": a.typeCmd, "paste": a.pasteCmd, "keys": a.keysCmd,
-			"resize": a.resizeCmd, "signal": a.signalCmd, "mark": a.markCmd, "wait": a.waitCmd, "snapshot": a.snapshotCmd, "attach": a.attachCmd,
-			"watch": a.watchCmd, "dashboard": a.dashboardCmd, "mcp": a.mcpCmd, "history": a.historyCmd, "screenshot": a.screenshotCmd, "export": a.exportCmd,
-			"seen": a.seenCmd,
-		},
-		groupCell: {
-			"run": a.runCmd, "answer": a.answerCmd, "fire": a.fireCmd, "poll": a.pollCmd, "int": a.intCmd, "release": a.releaseCmd, "marks": a.marksCmd,
-			"notify": a.notifyCmd, "events": a.eventsCmd, "batch": a.batchCmd,
-		},
-		groupAgent: {
-			"init": a.initCmd, "up": a.upCmd, "down": a.downCmd, "ps": a.psCmd, "reload": a.reloadCmd, "agent": a.agentCmd, "channel": a.channelCmd,
-			"harness": a.harnessCmd, "approvals": a.approvalsCmd, "permissions": a.permissionsCmd, "accounts": a.accountsCmd, "attention": a.attentionCmd,
-			"kernel": a.kernelCmd, "worktree": a.worktreeCmd,
-		},
-		groupMachine: {
-			"gc": a.gcCmd, "homes": a.homesCmd, "doctor": a.doctorCmd, "version": a.versionCmd, "skills": a.skillsCmd, "host": a.hostCmd, "man": a.manCmd,
-		},
-	} {
-		for word, make := range verbs {
-			all[word] = func() *cobra.Command {
-				cmd := make()
-				cmd.GroupID = group
-				return cmd
-			}
-		}
+// A verb is a first word of command lines.
+type verb struct {
+	group string
+	word  string
+	make  func(*app) *cobra.Command
+}
+
+func (v verb) command(a *app) *cobra.Command {
+	cmd := v.make(a)
+	cmd.GroupID = v.group
+	return cmd
+}
+
+func verbs() []verb {
+	return []verb{
+		{groupSession, "new", (*app).newCmd},
+		{groupSession, "ls", (*app).lsCmd},
+		{groupSession, "status", (*app).statusCmd},
+		{groupSession, "kill", (*app).killCmd},
+		{groupSession, "type", (*app).typeCmd},
+		{groupSession, "paste", (*app).pasteCmd},
+		{groupSession, "keys", (*app).keysCmd},
+		{groupSession, "resize", (*app).resizeCmd},
+		{groupSession, "signal", (*app).signalCmd},
+		{groupSession, "mark", (*app).markCmd},
+		{groupSession, "wait", (*app).waitCmd},
+		{groupSession, "snapshot", (*app).snapshotCmd},
+		{groupSession, "attach", (*app).attachCmd},
+		{groupSession, "watch", (*app).watchCmd},
+		{groupSession, "dashboard", (*app).dashboardCmd},
+		{groupSession, "mcp", (*app).mcpCmd},
+		{groupSession, "history", (*app).historyCmd},
+		{groupSession, "screenshot", (*app).screenshotCmd},
+		{groupSession, "export", (*app).exportCmd},
+		{groupSession, "seen", (*app).seenCmd},
+		{groupCell, "run", (*app).runCmd},
+		{groupCell, "answer", (*app).answerCmd},
+		{groupCell, "fire", (*app).fireCmd},
+		{groupCell, "poll", (*app).pollCmd},
+		{groupCell, "int", (*app).intCmd},
+		{groupCell, "release", (*app).releaseCmd},
+		{groupCell, "marks", (*app).marksCmd},
+		{groupCell, "notify", (*app).notifyCmd},
+		{groupCell, "events", (*app).eventsCmd},
+		{groupCell, "batch", (*app).batchCmd},
+		{groupAgent, "init", (*app).initCmd},
+		{groupAgent, "up", (*app).upCmd},
+		{groupAgent, "down", (*app).downCmd},
+		{groupAgent, "ps", (*app).psCmd},
+		{groupAgent, "reload", (*app).reloadCmd},
+		{groupAgent, "agent", (*app).agentCmd},
+		{groupAgent, "channel", (*app).channelCmd},
+		{groupAgent, "harness", (*app).harnessCmd},
+		{groupAgent, "approvals", (*app).approvalsCmd},
+		{groupAgent, "permissions", (*app).permissionsCmd},
+		{groupAgent, "accounts", (*app).accountsCmd},
+		{groupAgent, "attention", (*app).attentionCmd},
+		{groupAgent, "kernel", (*app).kernelCmd},
+		{groupAgent, "worktree", (*app).worktreeCmd},
+		{groupMachine, "gc", (*app).gcCmd},
+		{groupMachine, "homes", (*app).homesCmd},
+		{groupMachine, "doctor", (*app).doctorCmd},
+		{groupMachine, "version", (*app).versionCmd},
+		{groupMachine, "skills", (*app).skillsCmd},
+		{groupMachine, "host", (*app).hostCmd},
+		{groupMachine, "man", (*app).manCmd},
 	}
-	return all
 }
 
 // The groups under which help lists the verbs.
@@ -406,13 +441,15 @@ func cultureWords(noun, verb string, rest []string) []string {
 }
 
 // cultureAgentVerbs are den's words for a verb on one agent, and on all.
-var cultureAgentVerbs = map[string]struct{ one, all string }{
-	"start":   {"agent start", "up"},
-	"stop":    {"agent stop", "down"},
-	"status":  {"harness status", "ps"},
-	"sleep":   {"harness pause", ""},
-	"wake":    {"harness resume", ""},
-	"message": {"agent ask", ""},
+func cultureAgentVerbs() map[string]struct{ one, all string } {
+	return map[string]struct{ one, all string }{
+		"start":   {"agent start", "up"},
+		"stop":    {"agent stop", "down"},
+		"status":  {"harness status", "ps"},
+		"sleep":   {"harness pause", ""},
+		"wake":    {"harness resume", ""},
+		"message": {"agent ask", ""},
+	}
 }
 
 // cultureAgentWords translates a verb on agents. Without a nick, or with --all,
@@ -433,7 +470,7 @@ func cultureAgentWords(verb string, rest []string) []string {
 			args = append(args, rest[i])
 		}
 	}
-	known := cultureAgentVerbs[verb]
+	known := cultureAgentVerbs()[verb]
 	named := !all && len(args) > 0 && !strings.HasPrefix(args[0], "-")
 	words := []string{"agent", verb}
 	switch {

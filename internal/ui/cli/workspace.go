@@ -202,8 +202,8 @@ func printPs(to sheet, ps keeper.Ps, now time.Time) {
 	for _, s := range ps.Agents {
 		session := cmp.Or(s.DenSession, s.Session) // what 'den attach' and all others take
 		rows = append(rows, withColumn(approvals, withColumn(trees, []span{
-			{s.Name, strong}, {text: s.Wanted}, {s.Actual, cmp.Or(actualStyles[s.Actual], faint)}, {text: brief.Age(now.Sub(s.Since))},
-			{text: fmt.Sprint(s.Restarts)}, {cmp.Or(s.State, "-"), cmp.Or(stateStyles[s.State], faint)}, attentionSpan(s.Attention), {text: session}, {text: whyText(s)},
+			{s.Name, strong}, {text: s.Wanted}, {s.Actual, actualStyle(s.Actual)}, {text: brief.Age(now.Sub(s.Since))},
+			{text: fmt.Sprint(s.Restarts)}, {cmp.Or(s.State, "-"), stateStyle(s.State)}, attentionSpan(s.Attention), {text: session}, {text: whyText(s)},
 		}, treeSpan(s.Worktree)), approvalSpan(s.Approval)))
 	}
 	to.table(rows)
@@ -278,17 +278,51 @@ func whyText(s keeper.AgentStatus) string {
 
 // The styles of what an agent is, of what it does, and of whether a person is
 // needed; others are faint.
-var (
-	actualStyles    = map[string]style{"running": good, "starting": warning, "stopping": warning, "quarantined": bad, "unknown": odd}
-	stateStyles     = map[string]style{"ready": good, "busy": working, "starting": working, "asking": warning, "failed": bad}
-	attentionStyles = map[attention.State]style{
-		attention.Asking: warning, attention.Done: warning, attention.Failed: bad, attention.Busy: working, attention.Ready: good,
+func actualStyle(actual string) style {
+	switch actual {
+	case "running":
+		return good
+	case "starting", "stopping":
+		return warning
+	case "quarantined":
+		return bad
+	case "unknown":
+		return odd
 	}
-)
+	return faint
+}
+
+func stateStyle(state string) style {
+	switch state {
+	case "ready":
+		return good
+	case "busy", "starting":
+		return working
+	case "asking":
+		return warning
+	case "failed":
+		return bad
+	}
+	return faint
+}
+
+func attentionStyle(s attention.State) style {
+	switch s {
+	case attention.Ready:
+		return good
+	case attention.Busy:
+		return working
+	case attention.Asking, attention.Done:
+		return warning
+	case attention.Failed:
+		return bad
+	}
+	return faint
+}
 
 // attentionSpan is the column that says whether a person is needed.
 func attentionSpan(a attention.Attention) span {
-	return span{cmp.Or(string(a.State), "-"), cmp.Or(attentionStyles[a.State], faint)}
+	return span{cmp.Or(string(a.State), "-"), attentionStyle(a.State)}
 }
 
 func (a *app) downCmd() *cobra.Command {

@@ -7,13 +7,13 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"den/internal/base/lazy"
 	"den/internal/screen/eventlog"
 	"den/internal/session/attention"
 	"den/internal/session/cell"
@@ -384,13 +384,11 @@ func byRelevance(a, b Session) int {
 
 // keeperTag begins the names of agents' sessions. Those in pods have the name of
 // the provider in it, too.
-var keeperTag = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^w[0-9a-f]{16}(-[a-z]+-x[0-9a-f]{10})?\.`)
-})
+var keeperTag = lazy.Regexp{Expr: `^w[0-9a-f]{16}(-[a-z]+-x[0-9a-f]{10})?\.`}
 
 // AgentSession returns a session's name without the tag by which a keeper knows
 // its own, and whether there was one: the session is an agent's.
 func AgentSession(name string) (short string, is bool) {
-	tag := keeperTag().FindString(name)
+	tag := keeperTag.Get().FindString(name)
 	return name[len(tag):], tag != ""
 }

@@ -70,6 +70,6 @@ func (m Message) Receipt() conversation.Receipt {
 	return conversation.Receipt{ID: m.ID, Progress: m.Status, Evidence: m.Reason, At: m.Updated}
 }
 
-// oldStatuses are the words of earlier dens. Neither had more evidence than
-// the screen.
-var oldStatuses = map[Status]Status{"delivered": conversation.Sent, "unconfirmed": conversation.Sent}
+// isOldStatus reports a word of earlier dens for a message that was sent. Neither
+// had more evidence than the screen.
+func isOldStatus(s Status) bool { return s == "delivered" || s == "unconfirmed" }

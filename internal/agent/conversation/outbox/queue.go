@@ -78,8 +78,8 @@ func (q *Queue) load(key string) {
 	if m.Key == "" {
 		m.Key = m.ID
 	}
-	if now, ok := oldStatuses[m.Status]; ok {
-		m.Status = now
+	if isOldStatus(m.Status) {
+		m.Status = conversation.Sent
 	}
 	if err != nil || m.Key != key || m.Text == "" {
 		q.damaged = append(q.damaged, q.path(key))

@@ -1,11 +1,11 @@
 package screen
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"den/internal/base/lazy"
 )
 
 // A menu is rows to choose from at the end of a screen, one of them chosen.
@@ -18,7 +18,7 @@ type menu struct {
 	footer  bool // a line below says which keys to press
 }
 
-var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,2}[.)] +`) })
+var number = lazy.Regexp{Expr: `^[0-9]{1,2}[.)] +`}
 
 const (
 	// maxOptions is how many rows of a menu are read above its chosen row, and
@@ -115,7 +115,7 @@ func (r row) number() int {
 	if cut, _, ok := r.cutCursor(); ok {
 		label = cut
 	}
-	n, err := strconv.Atoi(strings.TrimRight(number().FindString(label), ".) "))
+	n, err := strconv.Atoi(strings.TrimRight(number.Get().FindString(label), ".) "))
 	if err != nil {
 		return 0
 	}
@@ -138,7 +138,7 @@ func (m *menu) add(r row, at int, chosen bool, column int) {
 	if chosen {
 		m.chosen = len(m.options)
 	}
-	if n := number().FindString(label); n != "" {
+	if n := number.Get().FindString(label); n != "" {
 		m.numbers = true
 		label = label[len(n):]
 	}

@@ -6,10 +6,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"den/internal/agent/conversation"
+	"den/internal/base/lazy"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -92,7 +92,7 @@ type profile struct {
 // profiles holds one by vendor, and under "" that of a coding agent whose
 // vendor is not known: what all of them do. They are read when they are first
 // needed: commands of den that only name an agent link this package too.
-var profiles = sync.OnceValue(func() map[string]*profile {
+var profiles = lazy.Value[map[string]*profile]{Make: func() map[string]*profile {
 	files := map[string]*vendorFile{}
 	entries, err := vendorFiles.ReadDir("vendors")
 	if err != nil {
@@ -131,14 +131,14 @@ var profiles = sync.OnceValue(func() map[string]*profile {
 		}
 	}
 	return all
-})
+}}
 
 // profileOf returns a vendor's profile.
 func profileOf(vendor string) *profile {
-	if p := profiles()[vendor]; p != nil {
+	if p := profiles.Get()[vendor]; p != nil {
 		return p
 	}
-	return profiles()[""]
+	return profiles.Get()[""]
 }
 
 func newProfile(common *vendorFile, vendors ...*vendorFile) *profile {

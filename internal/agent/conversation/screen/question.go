@@ -3,15 +3,14 @@ package screen
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"den/internal/agent/conversation"
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 	"den/internal/base/poll"
 )
 
@@ -29,13 +28,13 @@ func (p *profile) question(screen string) *conversation.Question {
 	text := p.lasting(textsOf(asked))
 	q := &conversation.Question{ID: questionID(text, p.lasting(labels)), Text: shortened(strings.Join(text, "\n")), Kind: p.kindOf(screen, textOf(asked))}
 	for i, label := range labels {
-		q.Options = append(q.Options, conversation.Option{ID: strconv.Itoa(i + 1), Label: columns().ReplaceAllString(label, " · ")})
+		q.Options = append(q.Options, conversation.Option{ID: strconv.Itoa(i + 1), Label: columns.Get().ReplaceAllString(label, " · ")})
 	}
 	return q
 }
 
 // columns are the space between an option and what is told of it.
-var columns = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` {2,}`) })
+var columns = lazy.Regexp{Expr: ` {2,}`}
 
 // questionID stands for what is asked: it is another one for another text or
 // other options. Where lines are broken does not count.

@@ -1,10 +1,10 @@
 package screen
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"den/internal/base/lazy"
 )
 
 // replyOn returns what stands on the screen of a coding agent between a message
@@ -53,14 +53,14 @@ func (p *profile) composerTop(lines []string, prompt string) int {
 }
 
 // timeOfDay is what an agent may write behind a message.
-var timeOfDay = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{1,2}:\d\d([AP]M)?$`) })
+var timeOfDay = lazy.Regexp{Expr: `^\d{1,2}:\d\d([AP]M)?$`}
 
 // echoEnd returns how many rows below the first a text goes on that begins
 // there, and -1 where another text does.
 func echoEnd(first string, below []row, text string) int {
 	flat, got := squeeze(text), squeeze(first)
 	for n := 0; ; n++ {
-		if rest, ok := strings.CutPrefix(got, flat); ok && (rest == "" || timeOfDay().MatchString(rest)) {
+		if rest, ok := strings.CutPrefix(got, flat); ok && (rest == "" || timeOfDay.Get().MatchString(rest)) {
 			return n
 		}
 		if n == len(below) || !strings.HasPrefix(flat, got) {

@@ -16,7 +16,7 @@ import (
 const standsStill = 2 * time.Second
 
 // errRestless is the error of a screen that changed all that time.
-var errRestless = fault.Errorf(fault.Busy, "its screen does not stand still")
+var errRestless error = &fault.Error{Kind: fault.Busy, Err: errors.New("its screen does not stand still")}
 
 // enter is the key that submits a text, and that answers a dialog.
 var enter = provider.Keystrokes{Keys: []string{"Enter"}}

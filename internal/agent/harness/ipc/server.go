@@ -154,7 +154,7 @@ func (s *Server) call(ctx context.Context, c *Client, r Request) {
 	_ = c.Send(response) // Best effort: a client that left does not want it.
 }
 
-var errRequest = fault.Errorf(fault.Usage, "a request is one JSON object a line, with a type and an id")
+var errRequest error = &fault.Error{Kind: fault.Usage, Err: errors.New("a request is one JSON object a line, with a type and an id")}
 
 // readRequest reads a line. errRequest is one that is no request: the next may
 // be.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"den/internal/base/journal"
+	"den/internal/base/lazy"
 	"den/internal/base/statefile"
 	"den/internal/screen/render/redact"
 )
@@ -55,17 +56,17 @@ func (l *Log) Add(e Entry) error {
 }
 
 // secrets hides tokens, as those who show screens do by default.
-var secrets = sync.OnceValue(func() *redact.Redactor {
+var secrets = lazy.Value[*redact.Redactor]{Make: func() *redact.Redactor {
 	r, err := redact.New(nil, true)
 	if err != nil {
 		panic(err) // there are no expressions
 	}
 	return r
-})
+}}
 
 // shown is what is kept of a text.
 func shown(text string) (kept string, cut bool) {
-	text = secrets().Text(text)
+	text = secrets.Get().Text(text)
 	if len(text) <= maxText {
 		return text, false
 	}

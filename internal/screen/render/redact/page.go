@@ -2,10 +2,9 @@ package redact
 
 import (
 	"bytes"
+	"den/internal/base/lazy"
 	"den/internal/screen/vt"
-	"regexp"
 	"slices"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -148,9 +147,7 @@ func (p *Page) Hidden(row int) []bool {
 // that it draws. The first part is known by its form. What follows is taken for
 // the rest if it is the first word of the next line, long or of letters and
 // digits, and the token is not complete.
-var nextLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[ \t|\\\x{2500}-\x{257f}]*\r?\n[ \t|>\x{2500}-\x{257f}]*([A-Za-z0-9_+.~-][A-Za-z0-9_+/.~-]*={0,2})(?:["'` + "`" + `,;)\]}\s|\\\x{2500}-\x{257f}]|$)`)
-})
+var nextLine = lazy.Regexp{Expr: `^[ \t|\\\x{2500}-\x{257f}]*\r?\n[ \t|>\x{2500}-\x{257f}]*([A-Za-z0-9_+.~-][A-Za-z0-9_+/.~-]*={0,2})(?:["'` + "`" + `,;)\]}\s|\\\x{2500}-\x{257f}]|$)`}
 
 // Bounds of a rest.
 const (
@@ -168,7 +165,7 @@ func rest(text []byte, end, n, full int) []Span {
 		if full > 0 && n >= full {
 			break
 		}
-		m := nextLine().FindSubmatchIndex(text[end:])
+		m := nextLine.Get().FindSubmatchIndex(text[end:])
 		if m == nil {
 			break
 		}

@@ -38,7 +38,7 @@ func New(expressions []string, tokens bool) (*Redactor, error) {
 		r.patterns = append(r.patterns, pattern{re: re})
 	}
 	if tokens {
-		r.patterns = append(r.patterns, tokenPatterns()...)
+		r.patterns = append(r.patterns, tokenPatterns.Get()...)
 	}
 	if len(r.patterns) == 0 {
 		return nil, nil

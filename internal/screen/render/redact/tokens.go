@@ -3,7 +3,8 @@ package redact
 import (
 	"bytes"
 	"regexp"
-	"sync"
+
+	"den/internal/base/lazy"
 )
 
 // pattern is an expression with a cheap check that rules out most texts: few
@@ -74,7 +75,7 @@ func lineEnd(text []byte, i int) int {
 // tokenPatterns are the kinds of secrets that are known by their form. They
 // match a token's beginning too: on a screen it may be typed only in part, or
 // cut off at the edge.
-var tokenPatterns = sync.OnceValue(func() []pattern {
+var tokenPatterns = lazy.Value[[]pattern]{Make: func() []pattern {
 	whole := func(expression string, need ...string) pattern {
 		return pattern{re: regexp.MustCompile(expression), need: need}
 	}
@@ -116,7 +117,7 @@ var tokenPatterns = sync.OnceValue(func() []pattern {
 		whole(`[A-Za-z0-9+/=\s]+`+end, "PRIVATE KEY"),
 		{re: regexp.MustCompile(`(?:[A-Za-z0-9+/]{64}[A-Za-z0-9+/]*\s*\n){3,}[A-Za-z0-9+/=]*`), match: encodedLine},
 	}
-})
+}}
 
 // encodedLine reports that somewhere there is a line of a key, or of some
 // other long thing in base64.

@@ -250,18 +250,22 @@ const (
 	exitKeepGoingFailed = 1
 )
 
-var exits = map[string]int{
-	internalError: 1, skillNotFound: 1,
-	invalidSessionID: 2, invalidDimensions: 2, invalidSignal: 2, invalidKeys: 2, invalidDuration: 2, invalidInput: 2,
-	sessionNotFound: 3, sessionNotRunning: 4, alreadyDestroyed: 4, hostTimeout: 5, hostUnreachable: 6, exportError: 7,
-	storageReadError: 8, protocolError: 9, rpcError: 9, replayError: 10, waitTimeout: exitWaitTimeout,
+func exits() map[string]int {
+	return map[string]int{
+		internalError: 1, skillNotFound: 1,
+		invalidSessionID: 2, invalidDimensions: 2, invalidSignal: 2, invalidKeys: 2, invalidDuration: 2, invalidInput: 2,
+		sessionNotFound: 3, sessionNotRunning: 4, alreadyDestroyed: 4, hostTimeout: 5, hostUnreachable: 6, exportError: 7,
+		storageReadError: 8, protocolError: 9, rpcError: 9, replayError: 10, waitTimeout: exitWaitTimeout,
+	}
 }
 
 // byKind is the code of den's own errors.
-var byKind = map[fault.Kind]string{
-	fault.Usage: invalidInput, fault.NotFound: sessionNotFound, fault.NotRunning: sessionNotRunning,
-	fault.Busy: rpcError, fault.Unreachable: hostUnreachable, fault.Export: exportError, fault.Storage: storageReadError,
-	fault.Protocol: protocolError, fault.Unsupported: invalidInput, fault.Timeout: hostTimeout, fault.Denied: storageReadError,
+func byKind() map[fault.Kind]string {
+	return map[fault.Kind]string{
+		fault.Usage: invalidInput, fault.NotFound: sessionNotFound, fault.NotRunning: sessionNotRunning,
+		fault.Busy: rpcError, fault.Unreachable: hostUnreachable, fault.Export: exportError, fault.Storage: storageReadError,
+		fault.Protocol: protocolError, fault.Unsupported: invalidInput, fault.Timeout: hostTimeout, fault.Denied: storageReadError,
+	}
 }
 
 // codedError is an error whose code its kind does not tell.
@@ -289,11 +293,11 @@ func codeOf(err error) string {
 	if errors.As(err, &c) {
 		return c.code
 	}
-	return cmp.Or(byKind[fault.KindOf(err)], internalError)
+	return cmp.Or(byKind()[fault.KindOf(err)], internalError)
 }
 
 func exitOf(code string) int {
-	return cmp.Or(exits[code], 1)
+	return cmp.Or(exits()[code], 1)
 }
 
 func retryable(code string) bool {

@@ -74,7 +74,9 @@ func withText(run func(c *call, s *session.Session, text string) (outcome, error
 }
 
 // aliases are other names of commands.
-var aliases = map[string]string{"ls": "list", "d": "dashboard"}
+func aliases() map[string]string {
+	return map[string]string{"ls": "list", "d": "dashboard"}
+}
 
 // groups are the words that need a second one.
 var groups = []string{"home", "record", "skills"}
@@ -123,7 +125,7 @@ func split(words []string) (name string, rest []string) {
 		return "", before
 	}
 	name, words = words[0], words[1:]
-	if other, ok := aliases[name]; ok {
+	if other, ok := aliases()[name]; ok {
 		name = other
 	}
 	if slices.Contains(groups, name) && len(words) > 0 {

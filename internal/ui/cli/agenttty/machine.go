@@ -7,15 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 	"den/internal/session/home"
 
 	"github.com/spf13/pflag"
@@ -156,14 +155,14 @@ func staleIn(root home.Home) (map[string]bool, error) {
 	return stale, nil
 }
 
-var age = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,6})([mhd])$`) })
+var age = lazy.Regexp{Expr: `^([0-9]{1,6})([mhd])$`}
 
 // parseAge reads 30m, 12h or 7d.
 func parseAge(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
 	}
-	m := age().FindStringSubmatch(s)
+	m := age.Get().FindStringSubmatch(s)
 	if m == nil {
 		return 0, coded(invalidDuration, "--older-than: %q is not a number and m, h or d", s)
 	}
@@ -258,7 +257,9 @@ type check struct {
 }
 
 // checkNames are the original's names of den's checks.
-var checkNames = map[string]string{"home": "home-writable", "disk": "event-log-writable", "terminal": "pty-spawn", "session": "socket-viable"}
+func checkNames() map[string]string {
+	return map[string]string{"home": "home-writable", "disk": "event-log-writable", "terminal": "pty-spawn", "session": "socket-viable"}
+}
 
 func doctor(c *call) (outcome, error) {
 	var d struct {
@@ -274,7 +275,7 @@ func doctor(c *call) (outcome, error) {
 	environment := []check{}
 	var text strings.Builder
 	for _, k := range d.Checks {
-		name := cmp.Or(checkNames[k.Name], k.Name)
+		name := cmp.Or(checkNames()[k.Name], k.Name)
 		status := map[string]string{"ok": "pass", "warn": "skip", "fail": "fail"}[k.Status]
 		environment = append(environment, check{name, status, k.Message, k.DurationMS})
 		fmt.Fprintf(&text, "%s  %s  %s\n", status, name, k.Message)

@@ -165,14 +165,16 @@ func characters(text string, clusters bool) []string {
 }
 
 // themes are den's themes for the original's profiles.
-var themes = map[string]string{"reference-dark": "dark", "reference-light": "light"}
+func themes() map[string]string {
+	return map[string]string{"reference-dark": "dark", "reference-light": "light"}
+}
 
 func profileNames() []string { return []string{"reference-dark", "reference-light"} }
 
 // profile returns the profile and den's theme for it.
 func (c *call) profile() (name, theme string, err error) {
 	name = cmp.Or(c.str("profile"), c.Getenv("AGENT_TTY_PROFILE"), profileNames()[0])
-	theme, ok := themes[name]
+	theme, ok := themes()[name]
 	if !ok {
 		return "", "", coded(invalidInput, "no profile %q: there are reference-dark and reference-light", name)
 	}
@@ -253,7 +255,9 @@ type exported struct {
 }
 
 // timings are den's words for the original's.
-var timings = map[string]string{"recorded": "recorded", "accelerated": "accelerated", "max-speed": "max"}
+func timings() map[string]string {
+	return map[string]string{"recorded": "recorded", "accelerated": "accelerated", "max-speed": "max"}
+}
 
 func export(c *call, s *session.Session) (outcome, error) {
 	args, err := c.exportArgs(s.Dir.ID)
@@ -288,7 +292,7 @@ func (c *call) exportArgs(id string) ([]string, error) {
 	if !ok {
 		return nil, coded(invalidInput, "--format is asciicast or webm, not %q", c.str("format"))
 	}
-	timing, ok := timings[c.str("timing")]
+	timing, ok := timings()[c.str("timing")]
 	switch {
 	case !ok:
 		return nil, coded(invalidInput, "--timing is recorded, accelerated or max-speed, not %q", c.str("timing"))

@@ -9,14 +9,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/lazy"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/wire"
@@ -81,12 +80,12 @@ func (k Tool) options() session.Options {
 	}
 }
 
-var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]+$`) })
+var namePattern = lazy.Regexp{Expr: `^[A-Za-z0-9_.-]+$`}
 
 // validName reports whether k takes the word for a session's name. Some of
 // these den never gives to a session: then there is none of that name.
 func validName(name string) bool {
-	return namePattern().MatchString(name) && strings.Trim(name, ".") != "" && !strings.Contains(name, "..")
+	return namePattern.Get().MatchString(name) && strings.Trim(name, ".") != "" && !strings.Contains(name, "..")
 }
 
 // checked is the word as a session's name; an invalid one is reported.
@@ -283,14 +282,14 @@ func (k Tool) interrupt(args []string) int {
 // pyInt reads a whole number as Python does.
 func pyInt(s string) (int, bool) {
 	s = strings.TrimSpace(s)
-	if !pyIntForm().MatchString(s) {
+	if !pyIntForm.Get().MatchString(s) {
 		return 0, false
 	}
 	n, err := strconv.Atoi(strings.ReplaceAll(s, "_", ""))
 	return n, err == nil
 }
 
-var pyIntForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+-]?[0-9]+(_[0-9]+)*$`) })
+var pyIntForm = lazy.Regexp{Expr: `^[+-]?[0-9]+(_[0-9]+)*$`}
 
 // help is what k prints without a verb, or with one that it does not know.
 const help = `k - terminals that stay, for AI agents (den)

@@ -7,14 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
+	"den/internal/base/lazy"
 	"den/internal/screen"
 	"den/internal/session"
 	"den/internal/session/home"
@@ -131,16 +130,14 @@ func (k Tool) start(ctx context.Context, name string, words []string, prompt str
 }
 
 // plainLine matches a command line in which a shell would find nothing but words.
-var plainLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9_./+][A-Za-z0-9_./:=@%+, -]*$`)
-})
+var plainLine = lazy.Regexp{Expr: `^[A-Za-z0-9_./+][A-Za-z0-9_./:=@%+, -]*$`}
 
 // command is the program for k's words, which are one line for a shell. A line
 // without anything for a shell to do is run without one, so that den knows the
 // program: a bash is then a bash.
 func (k Tool) command(words []string) []string {
 	line := cmp.Or(strings.Join(words, " "), "bash")
-	if plain := strings.Fields(line); plainLine().MatchString(line) && !strings.Contains(plain[0], "=") {
+	if plain := strings.Fields(line); plainLine.Get().MatchString(line) && !strings.Contains(plain[0], "=") {
 		if _, err := exec.LookPath(plain[0]); err == nil {
 			return plain
 		}

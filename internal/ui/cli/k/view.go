@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/ident"
+	"den/internal/base/lazy"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
@@ -185,7 +184,7 @@ type monitor struct {
 
 var (
 	// oldID is the form of the ids of the tool that den replaces.
-	oldID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{12}$`) })
+	oldID = lazy.Regexp{Expr: `^[0-9a-f]{12}$`}
 	// errCompleted ends a km -1.
 	errCompleted = errors.New("a cell is over")
 )
@@ -205,7 +204,7 @@ func (k Tool) Monitor(args []string) int {
 		switch {
 		case arg == "-1":
 			m.once = true
-		case ident.IsID(arg) || oldID().MatchString(arg):
+		case ident.IsID(arg) || oldID.Get().MatchString(arg):
 			m.id = arg
 		default:
 			fmt.Fprintf(k.Stderr, "unknown arg: %s\n", arg)

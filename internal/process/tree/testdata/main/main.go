@@ -1,0 +1,4 @@
+// Command main does nothing.
+package main
+
+func main() {}
