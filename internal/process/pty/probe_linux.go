@@ -4,7 +4,6 @@ package pty
 
 import (
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -193,22 +192,12 @@ func (p *PTY) pending() (input, output bool) {
 // findMembers fills walk and members. It stops at the first running member,
 // which decides the result: a parallel build may have thousands.
 func (w *probing) findMembers(roots []int) (by procStat, running bool) {
-	w.walk.reset()
-	enough := func(st procStat) bool {
+	w.walk.terminal(roots, func(st procStat) bool {
 		if st.pgrp == w.group && (st.state == 'R' || st.state == 'D') {
 			by, running = st, true
 		}
 		return running
-	}
-	self := os.Getpid()
-	for _, root := range roots {
-		if root != self && !running {
-			w.walk.add(root)
-		}
-		if !running {
-			w.walk.walk(root, enough)
-		}
-	}
+	})
 	w.members = w.members[:0]
 	for _, st := range w.walk.found {
 		if st.pgrp == w.group && st.alive() {

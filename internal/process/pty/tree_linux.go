@@ -48,11 +48,12 @@ type treeWalk struct {
 	tids  []int
 	seen  map[int]bool
 	scan  map[int][]int // parent to children, where the kernel has no children files
+	brief bool          // see terminal
 	buf   [8192]byte
 }
 
 func (w *treeWalk) reset() {
-	w.found, w.scan = w.found[:0], nil
+	w.found, w.scan, w.brief = w.found[:0], nil, false
 	if w.seen == nil {
 		w.seen = make(map[int]bool)
 	}
@@ -100,6 +101,32 @@ func (w *treeWalk) walk(root int, enough func(procStat) bool) {
 	}
 }
 
+// terminal adds the processes below the roots of a terminal, and the roots but
+// for this process, until enough returns true.
+//
+// It does not read what tells nothing. Beside a terminal's own program, this
+// process is the root of orphans only: the kernel gives these to the first
+// thread. And a process that was seen to have one thread has no other's children,
+// unless it has run meanwhile, which is for the caller to notice.
+func (w *treeWalk) terminal(roots []int, enough func(procStat) bool) {
+	w.reset()
+	w.brief = len(roots) > 1
+	done := false
+	until := func(st procStat) bool {
+		done = enough != nil && enough(st)
+		return done
+	}
+	self := os.Getpid()
+	for _, root := range roots {
+		if root != self && !done {
+			w.add(root)
+		}
+		if !done {
+			w.walk(root, until)
+		}
+	}
+}
+
 // children appends the children of all threads of pid.
 func (w *treeWalk) children(pid int, to []int) []int {
 	if w.scan == nil {
@@ -114,7 +141,9 @@ func (w *treeWalk) children(pid int, to []int) []int {
 // childrenFiles reads /proc/PID/task/*/children. It returns false if the
 // kernel does not support that.
 func (w *treeWalk) childrenFiles(pid int, to []int) ([]int, bool) {
-	w.tids = listNumbers(w.tids[:0], w.buf[:], procPath(pid, "task"))
+	if w.tids = append(w.tids[:0], pid); !w.brief || !w.inFirstThread(pid) {
+		w.tids = listNumbers(w.tids[:0], w.buf[:], procPath(pid, "task"))
+	}
 	for _, tid := range w.tids {
 		data, err := readInto(w.buf[:], taskPath(pid, tid, "children"))
 		if err != nil {
@@ -138,6 +167,17 @@ func (w *treeWalk) childrenFiles(pid int, to []int) ([]int, bool) {
 		}
 	}
 	return to, true
+}
+
+// inFirstThread reports whether the children of a process that matter to a
+// terminal are those of its first thread.
+func (w *treeWalk) inFirstThread(pid int) bool {
+	for i := range w.found {
+		if w.found[i].pid == pid {
+			return w.found[i].threads == 1
+		}
+	}
+	return pid == os.Getpid()
 }
 
 // parentLinks scans all of /proc once.

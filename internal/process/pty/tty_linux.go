@@ -171,14 +171,7 @@ func (p *PTY) Foreground() (group int, programs []Program, err error) {
 		return 0, nil, err
 	}
 	var w treeWalk
-	w.reset()
-	self := os.Getpid()
-	for _, root := range p.processRoots() {
-		if root != self {
-			w.add(root)
-		}
-		w.walk(root, nil)
-	}
+	w.terminal(p.processRoots(), nil)
 	for _, st := range w.found {
 		if st.pgrp != group || !st.alive() || len(programs) == maxPrograms {
 			continue
