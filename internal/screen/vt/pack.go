@@ -119,10 +119,7 @@ func (l *line) appendPacked(dst []byte) []byte {
 		return dst
 	}
 	dst = slices.Grow(dst, 4*len(cells))[:at+4*len(cells)]
-	text := dst[at:]
-	for i, c := range cells {
-		binary.LittleEndian.PutUint32(text[4*i:], uint32(c))
-	}
+	lowWords(dst[at:], cells)
 	return dst
 }
 
@@ -194,12 +191,30 @@ func lowBytes(dst []byte, cells []cell) {
 	}
 }
 
+// lowWords stores the lower half of each cell.
+func lowWords(dst []byte, cells []cell) {
+	for len(cells) >= 8 && len(dst) >= 32 {
+		d, c := (*[32]byte)(dst), (*[8]cell)(cells)
+		binary.LittleEndian.PutUint64(d[0:], uint64(c[0]&0xffffffff|c[1]<<32))
+		binary.LittleEndian.PutUint64(d[8:], uint64(c[2]&0xffffffff|c[3]<<32))
+		binary.LittleEndian.PutUint64(d[16:], uint64(c[4]&0xffffffff|c[5]<<32))
+		binary.LittleEndian.PutUint64(d[24:], uint64(c[6]&0xffffffff|c[7]<<32))
+		dst, cells = dst[32:], cells[8:]
+	}
+	for i, c := range cells {
+		binary.LittleEndian.PutUint32(dst[4*i:], uint32(c))
+	}
+}
+
 // drawnLen is one past the last cell that is not empty.
 func (l *line) drawnLen() int {
 	c := l.cells
 	n := len(c)
-	for n >= 4 && c[n-1]|c[n-2]|c[n-3]|c[n-4] == 0 {
-		n -= 4
+	for n >= 8 {
+		if p := (*[8]cell)(c[n-8:]); p[0]|p[1]|p[2]|p[3]|p[4]|p[5]|p[6]|p[7] != 0 {
+			break
+		}
+		n -= 8
 	}
 	for n > 0 && c[n-1] == 0 {
 		n--

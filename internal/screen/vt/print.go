@@ -163,9 +163,6 @@ func (t *Terminal) wrap() *line {
 func (t *Terminal) printRune(r rune) {
 	p := t.propsOf(r)
 	w := p.width()
-	if p&classMask == 0 && w > 0 && t.quick && t.putQuick(cell(r), w) {
-		return
-	}
 	if w == 0 {
 		t.attach(r)
 		return
@@ -184,26 +181,6 @@ func (t *Terminal) printRune(r rune) {
 		return
 	}
 	t.last = lastChar{content: content, join: startsJoin(class)}
-}
-
-// putQuick prints a character of w cells that joins nothing, where that takes
-// no more than to store it. It reports whether it did.
-func (t *Terminal) putQuick(content cell, w int) bool {
-	l, x := t.row(t.cur.y), t.cur.x
-	if t.cur.pending || x+w >= t.lineEndIn(l) || (l.cells[x]|l.cells[x+w])&cellSpacer != 0 {
-		return false
-	}
-	bits := t.penBits()
-	if w == 2 {
-		content |= cellWide
-		l.cells[x+1] = bits | cellSpacer
-	}
-	l.untype()
-	l.cells[x] = bits | content
-	l.written(x, w, t.stamp)
-	t.cur.x = x + w
-	t.last = lastChar{content: content, join: joinPlain}
-	return true
 }
 
 // put prints one character cell: content and width, in the current style. It

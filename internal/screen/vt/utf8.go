@@ -31,8 +31,12 @@ func asciiRun(p []byte) int {
 // rune, which is then kept for the next write.
 func (t *Terminal) printUTF8(p []byte) int {
 	i := 0
-	for i < len(p) && p[i] >= utf8.RuneSelf {
-		r, n := decodeRune(p[i:])
+	for {
+		i += t.storeRunes(p[i:])
+		if i == len(p) || p[i] < utf8.RuneSelf {
+			return i
+		}
+		r, n := utf8.DecodeRune(p[i:])
 		if r == utf8.RuneError && n <= 1 {
 			if n = subpart(p[i:]); i+n == len(p) && !utf8.FullRune(p[i:]) {
 				if i > 0 {
@@ -47,25 +51,63 @@ func (t *Terminal) printUTF8(p []byte) int {
 		}
 		i += n
 	}
-	return i
 }
 
-// decodeRune is utf8.DecodeRune, with a short way for most runes. The first byte is >= 0x80.
-func decodeRune(p []byte) (rune, int) {
-	b := p[0]
-	if b >= 0xe1 && b <= 0xef && b != 0xed && len(p) >= 3 && p[1]&0xc0 == 0x80 && p[2]&0xc0 == 0x80 {
-		return rune(b&0x0f)<<12 | rune(p[1]&0x3f)<<6 | rune(p[2]&0x3f), 3
+// storeRunes prints the characters that p begins with up to the first that takes
+// more than to store it in the cursor's row, and returns how many bytes that is.
+// A space between two of them is one of them. There are no calls in the loop.
+func (t *Terminal) storeRunes(p []byte) int {
+	if !t.quick || t.cur.pending || len(p) < 4 {
+		return 0
 	}
-	if b >= 0xc2 && b <= 0xdf && len(p) >= 2 && p[1]&0xc0 == 0x80 {
-		return rune(b&0x1f)<<6 | rune(p[1]&0x3f), 2
-	}
-	if b >= 0xf0 && len(p) >= 4 && p[1]&0xc0 == 0x80 && p[2]&0xc0 == 0x80 && p[3]&0xc0 == 0x80 {
-		r := rune(b&0x0f)<<18 | rune(p[1]&0x3f)<<12 | rune(p[2]&0x3f)<<6 | rune(p[3]&0x3f)
-		if b <= 0xf4 && r > 0xffff && r <= utf8.MaxRune {
-			return r, 4
+	l := t.row(t.cur.y)
+	l.untype()
+	cells, bits, clusters := l.cells, t.penBits(), t.modes.has(modeClusters)
+	x, end := t.cur.x, t.lineEndIn(l)
+	var last cell
+	i := 0
+loop:
+	for i+4 <= len(p) {
+		v := binary.LittleEndian.Uint32(p[i:])
+		var r uint32
+		n := 0
+		switch {
+		case v&0xc0c0f0 == 0x8080e0:
+			if r, n = v&0x0f<<12|v>>2&0xfc0|v>>16&0x3f, 3; r < 0x800 || r-0xd800 < 0x800 {
+				break loop // not the shortest form, or a surrogate
+			}
+		case v&0xc0e0 == 0x80c0:
+			if r, n = v&0x1f<<6|v>>8&0x3f, 2; r < 0xa0 {
+				break loop // nor a control
+			}
+		case v&0xc0c0c0f8 == 0x808080f0:
+			if r, n = v&0x07<<18|v<<4&0x3f000|v>>10&0xfc0|v>>24&0x3f, 4; r-0x10000 > 0xfffff {
+				break loop
+			}
+		case v&0x80ff == 0x8020:
+			r, n = ' ', 1
+		default:
+			break loop
 		}
+		props := propsIn(rune(r), clusters)
+		w := props.width()
+		if w == 0 || props&classMask != 0 || x+w >= end || (cells[x]|cells[x+w])&cellSpacer != 0 {
+			break
+		}
+		last = cell(r)
+		if w == 2 {
+			last |= cellWide
+			cells[x+1] = bits | cellSpacer
+		}
+		cells[x] = bits | last
+		x += w
+		i += n
 	}
-	return utf8.DecodeRune(p)
+	if i > 0 {
+		l.written(t.cur.x, x-t.cur.x, t.stamp)
+		t.cur.x, t.last = x, lastChar{content: last, join: joinPlain}
+	}
+	return i
 }
 
 // finishRune completes the rune that an earlier write cut, and returns the
