@@ -212,7 +212,7 @@ func (t *Terminal) privateLast(args [][]byte) {
 	}
 	t.last = lastChar{content: content}
 	l, x, ok := t.previous()
-	if ok && joinState(join) == state && l.cells[x].content() == content.content() {
+	if ok && joinState(join) == state && l.cells()[x].content() == content.content() {
 		t.last.join = state
 	}
 }

@@ -55,7 +55,7 @@ func (l *line) runsOn() int {
 	switch {
 	case !l.wrapped:
 		return runsOnNot
-	case l.cells[len(l.cells)-1]&cellPad != 0:
+	case l.cells()[l.cols()-1]&cellPad != 0:
 		return runsOnPad
 	}
 	return runsOn
@@ -73,9 +73,8 @@ func (t *Terminal) privateBelow(args [][]byte) {
 	if len(t.below) > 0 {
 		before = t.below[len(t.below)-1]
 	}
-	if last := &before.cells[t.cols-1]; how == runsOnPad && *last == 0 && before.size == SingleSize {
-		before.untype()
-		*last = cellPad
+	if how == runsOnPad && before.cells()[t.cols-1] == 0 && before.size == SingleSize {
+		before.edit()[t.cols-1] = cellPad
 		before.wrapped = true
 	} else if how == runsOn {
 		before.join()

@@ -172,6 +172,7 @@ func (t *Terminal) midCSI(mid, final byte) {
 		if n := p.get(0, 0); n <= 2 {
 			t.cur.pen.protected = n == 1
 			t.cur.pen.stale = true
+			t.updateQuick()
 		}
 	case "!p":
 		t.softReset()

@@ -22,7 +22,7 @@ func (t *Terminal) nearRows(all bool) []*line {
 	h := &t.hist
 	from := max(h.len()-t.anchor.up, 0)
 	var scratch line
-	scratch.cells = make([]cell, t.cols)
+	scratch.grid = make([]cell, t.cols)
 	for from > 0 && (all || h.at(from-1, &scratch).wrapped) {
 		from--
 	}

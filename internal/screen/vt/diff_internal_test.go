@@ -71,8 +71,8 @@ func diffLines(a, b *Terminal, x, y *line) string {
 		return differ("prompt marks", x.prompt, y.prompt)
 	}
 	const flags = cellWide | cellSpacer | cellProtected | cellPad
-	for i := range x.cells {
-		c, d := x.cells[i], y.cells[i]
+	for i := range x.cells() {
+		c, d := x.cells()[i], y.cells()[i]
 		if c == d && c>>styleShift == 0 && c&cellCluster == 0 {
 			continue
 		}
@@ -231,7 +231,7 @@ func DiffSeqs(a, b *Terminal) string {
 }
 
 func diffStamps(a, b *line) string {
-	for x, c := range a.cells {
+	for x, c := range a.cells() {
 		if !c.blank() && c&cellSpacer == 0 && a.stampAt(x) != b.stampAt(x) {
 			return fmt.Sprintf("column %d: %s", x, differ("event", a.stampAt(x).seq(), b.stampAt(x).seq()))
 		}

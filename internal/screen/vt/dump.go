@@ -61,7 +61,7 @@ func (d *dumper) mainScreen() {
 	t, above := d.t, d.t.hist.len()
 	cells := make([]cell, 2*t.cols)
 	// Two rows are looked at at a time.
-	scratch := [2]line{{cells: cells[:t.cols]}, {cells: cells[t.cols:]}}
+	scratch := [2]line{{grid: cells[:t.cols]}, {grid: cells[t.cols:]}}
 	d.lines(above+t.rows, func(i int) *line {
 		if i >= above {
 			return t.main.rows[i-above]
@@ -225,9 +225,9 @@ func (d *dumper) marginsAndCursor() {
 		x, y = x-m.left, y-m.top
 	}
 	l := t.row(c.y)
-	start := c.x - l.cells[c.x].half() // of the character that was just written
+	start := c.x - l.cells()[c.x].half() // of the character that was just written
 	// Other terminals wait to wrap only after a character was printed here.
-	reprint := c.pending && c.x == t.lineEnd()-1 && !l.cells[c.x].blank() && !l.cells[c.x].tile() && !l.wrapped && (!c.origin || t.inMargins())
+	reprint := c.pending && c.x == t.lineEnd()-1 && !l.cells()[c.x].blank() && !l.cells()[c.x].tile() && !l.wrapped && (!c.origin || t.inMargins())
 	if reprint {
 		x -= c.x - start
 	}

@@ -91,9 +91,9 @@ func (m *images) byAge() []uint32 {
 // tiles draws the cells of an image that begin at column x, and returns how many
 // they are. Other terminals see blanks. The reader's cursor stays at x.
 func (d *dumper) tiles(l *line, x, to int) int {
-	t, c := d.t, l.cells[x]
+	t, c := d.t, l.cells()[x]
 	n := 1
-	for x+n < l.sameStamp(x, to) && l.cells[x+n] == c+cell(n) {
+	for x+n < l.sameStamp(x, to) && l.cells()[x+n] == c+cell(n) {
 		n++
 	}
 	d.join = joinNone

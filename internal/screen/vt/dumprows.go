@@ -44,8 +44,8 @@ func (d *dumper) lines(n int, at func(i int) *line) {
 
 // drawnEnd is one past the last cell that is not as an empty row has it.
 func (l *line) drawnEnd() int {
-	n := len(l.cells)
-	for n > 0 && l.cells[n-1]&^cellPad == 0 {
+	n := l.cols()
+	for n > 0 && l.cells()[n-1]&^cellPad == 0 {
 		n--
 	}
 	return n
@@ -54,7 +54,7 @@ func (l *line) drawnEnd() int {
 // endsBlank reports a blank last cell that no wide character made, or a part of
 // an image. Only rewrapping makes such a row run on.
 func (l *line) endsBlank() bool {
-	c := l.cells[len(l.cells)-1]
+	c := l.cells()[l.cols()-1]
 	return c.blank() && c&cellPad == 0 || c.tile()
 }
 
@@ -63,13 +63,13 @@ func (l *line) endsBlank() bool {
 // erased again.
 func (d *dumper) wrapTo(l *line, end int, next *line) {
 	filler := " "
-	if n := len(l.cells); l.cells[n-1]&cellPad != 0 {
+	if n := l.cols(); l.cells()[n-1]&cellPad != 0 {
 		if end < n-1 {
 			d.addf("\x1b[%dC", n-1-end)
 			d.join = joinNone
 		}
 		filler = "\u3000" // a wide character that does not fit
-	} else if c := next.cells[0]; !c.blank() && !c.tile() && d.t.styles.list[c.style()].bg == 0 {
+	} else if c := next.cells()[0]; !c.blank() && !c.tile() && d.t.styles.list[c.style()].bg == 0 {
 		if r := d.t.firstRune(c); !d.join.takes(propsOf(r) & classMask) {
 			return
 		}
@@ -83,11 +83,11 @@ func (d *dumper) wrapTo(l *line, end int, next *line) {
 // before, and at the returned column afterwards.
 func (d *dumper) cells(l *line, from, to int) int {
 	for x := from; x < to; {
-		c := l.cells[x]
+		c := l.cells()[x]
 		if !c.blank() {
 			d.setStamp(l.stampAt(x))
 		}
-		if n := d.ascii(l.cells[x:l.sameStamp(x, to)]); n > 0 {
+		if n := d.ascii(l.cells()[x:l.sameStamp(x, to)]); n > 0 {
 			x += n
 			continue
 		}
@@ -106,13 +106,13 @@ func (d *dumper) cells(l *line, from, to int) int {
 			continue
 		}
 		n := 1
-		for x+n < to && l.cells[x+n]&^cellPad == c&^cellPad {
+		for x+n < to && l.cells()[x+n]&^cellPad == c&^cellPad {
 			n++
 		}
 		d.join = joinNone
 		if c&^cellPad != 0 {
 			d.setPen(pen{style: style{bg: d.t.styles.list[c.style()].bg}})
-			if x+n == len(l.cells) {
+			if x+n == l.cols() {
 				d.add("\x1b[K")
 				return x
 			}

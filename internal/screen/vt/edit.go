@@ -9,13 +9,13 @@ func (t *Terminal) insertCells(l *line, x, n, end int) {
 	t.splitAt(l, x)
 	t.splitAt(l, end-n)
 	t.splitAt(l, end)
-	if end == len(l.cells) {
+	if end == l.cols() {
 		l.endChanged()
 	}
-	l.untype()
-	copy(l.cells[x+n:end], l.cells[x:end-n])
+	cells := l.edit()
+	copy(cells[x+n:end], cells[x:end-n])
 	l.moveStamps(x+n, l, x, end-n-x)
-	fill(l.cells[x:x+n], t.blank())
+	fill(cells[x:x+n], t.blank())
 }
 
 // deleteCells removes n cells at x; cells before end move left, blanks follow.
@@ -27,13 +27,13 @@ func (t *Terminal) deleteCells(l *line, x, n, end int) {
 	t.splitAt(l, x)
 	t.splitAt(l, x+n)
 	t.splitAt(l, end)
-	if end == len(l.cells) {
+	if end == l.cols() {
 		l.endChanged()
 	}
-	l.untype()
-	copy(l.cells[x:end-n], l.cells[x+n:end])
+	cells := l.edit()
+	copy(cells[x:end-n], cells[x+n:end])
 	l.moveStamps(x, l, x+n, end-n-x)
-	fill(l.cells[end-n:end], t.blank())
+	fill(cells[end-n:end], t.blank())
 }
 
 // insertChars is ICH, deleteChars DCH. Outside the left and right margins

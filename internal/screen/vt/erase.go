@@ -9,13 +9,13 @@ func (t *Terminal) eraseCells(l *line, from, to int) {
 	}
 	t.splitAt(l, from)
 	t.splitAt(l, to)
-	if to == len(l.cells) {
+	if to == l.cols() {
 		l.endChanged()
 	}
 	l.erase(from, to, t.blank())
 	if to-from == l.room() {
 		l.stamp = 0
-	} else if l.stamp == mixed && to == len(l.cells) {
+	} else if l.stamp == mixed && to == l.cols() {
 		l.endStamps(from)
 	}
 }
@@ -24,7 +24,7 @@ func (t *Terminal) eraseCells(l *line, from, to int) {
 func (t *Terminal) eraseUnprotected(l *line, from, to int) {
 	blank := t.blank()
 	for x := from; x < min(to, l.room()); x++ {
-		c := l.cells[x]
+		c := l.cells()[x]
 		if c&cellProtected != 0 {
 			continue
 		}
@@ -32,11 +32,10 @@ func (t *Terminal) eraseUnprotected(l *line, from, to int) {
 			t.splitAt(l, x)
 			t.splitAt(l, x+1)
 		}
-		if x == len(l.cells)-1 {
+		if x == l.cols()-1 {
 			l.endChanged()
 		}
-		l.untype()
-		l.cells[x] = blank
+		l.edit()[x] = blank
 	}
 }
 
@@ -122,8 +121,7 @@ func (t *Terminal) alignmentTest() {
 	for y := range t.rows {
 		l := t.row(y)
 		l.clear(0)
-		l.untype()
-		fill(l.cells, 'E')
+		fill(l.edit(), 'E')
 		l.stamp = t.stamp
 	}
 	t.unlink(0)

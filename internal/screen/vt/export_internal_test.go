@@ -3,6 +3,7 @@ package vt
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -59,8 +60,8 @@ func (t *Terminal) Check() error {
 }
 
 func (t *Terminal) checkLine(l *line, last bool) error {
-	if len(l.cells) != t.cols {
-		return fmt.Errorf("%d columns of %d", len(l.cells), t.cols)
+	if l.cols() != t.cols {
+		return fmt.Errorf("%d columns of %d", l.cols(), t.cols)
 	}
 	if l.wrapped && last {
 		return fmt.Errorf("the last row wraps")
@@ -70,12 +71,13 @@ func (t *Terminal) checkLine(l *line, last bool) error {
 	}
 	if l.typed.on {
 		untyped := *l
+		untyped.grid = slices.Clone(l.cells())
 		untyped.untype()
 		if got, want := l.appendPacked(nil), untyped.appendPacked(nil); !bytes.Equal(got, want) {
 			return fmt.Errorf("typed %q, but %q stands there", got, want)
 		}
 	}
-	for x, c := range l.cells {
+	for x, c := range l.cells() {
 		if x >= l.room() && c != 0 {
 			return fmt.Errorf("column %d of a double row: %x", x, uint64(c))
 		}
@@ -97,8 +99,8 @@ func (t *Terminal) checkLine(l *line, last bool) error {
 				return fmt.Errorf("column %d: blank %x with style %+v", x, uint64(c), s)
 			}
 		}
-		lead := x > 0 && l.cells[x-1]&cellWide != 0
-		if same := ^(contentMask | cellWide | cellSpacer); lead && (c^l.cells[x-1])&same != 0 {
+		lead := x > 0 && l.cells()[x-1]&cellWide != 0
+		if same := ^(contentMask | cellWide | cellSpacer); lead && (c^l.cells()[x-1])&same != 0 {
 			return fmt.Errorf("column %d: halves of a wide character differ", x)
 		}
 		if c&cellSpacer != 0 != lead {
@@ -109,6 +111,17 @@ func (t *Terminal) checkLine(l *line, last bool) error {
 		}
 	}
 	return nil
+}
+
+// SlowDown makes the terminal forget what it keeps to be fast.
+func (t *Terminal) SlowDown() {
+	for _, rows := range [][]*line{t.main.rows, t.alt.rows, t.hist.hot[:]} {
+		for _, l := range rows {
+			if l != nil {
+				l.edit()
+			}
+		}
+	}
 }
 
 // Tables returns how many styles and clusters the tables hold, free places included.

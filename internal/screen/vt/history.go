@@ -33,7 +33,7 @@ func (t *Terminal) histLine(i int) *line {
 	if i >= t.hist.cold.n {
 		return t.hist.at(i, nil) // not packed: nothing to make room for
 	}
-	return t.hist.at(i, &line{cells: make([]cell, t.cols)})
+	return t.hist.at(i, &line{grid: make([]cell, t.cols)})
 }
 
 // last returns the newest row, or nil.
@@ -69,7 +69,7 @@ func (h *history) push(l *line) *line {
 		}
 	default:
 		if len(h.spare) == 0 {
-			h.spare = newLines(min(hotRows, h.max), len(l.cells))
+			h.spare = newLines(min(hotRows, h.max), l.cols())
 		}
 		fresh = h.spare[len(h.spare)-1]
 		h.spare = h.spare[:len(h.spare)-1]

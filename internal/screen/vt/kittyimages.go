@@ -219,7 +219,7 @@ func (t *Terminal) deleteShown(c graphicsCommand, what byte, frees bool) {
 	}
 	for row := max(top, 0); row < min(bottom, t.rows); row++ {
 		for col := max(left, 0); col < min(right, t.cols); col++ {
-			p := t.placedAt(t.row(row).cells[col])
+			p := t.placedAt(t.row(row).cells()[col])
 			if p == nil || (what == 'z' || what == 'q') && p.z != c.z() {
 				continue
 			}

@@ -151,6 +151,32 @@ func pairDiff(a, b *vt.Terminal) string {
 	return ""
 }
 
+// slowLaw: what the terminal keeps to be fast makes no difference.
+func slowLaw(cfg vt.Config, seed uint64) func([]step) string {
+	return func(steps []step) string {
+		r := rand.New(rand.NewPCG(seed, 5))
+		fast, slow := vt.New(cfg), vt.New(cfg)
+		for i, s := range steps {
+			fast.SetSeq(uint64(i))
+			slow.SetSeq(uint64(i))
+			s.do(fast)
+			if s.cols > 0 {
+				s.do(slow)
+			}
+			for rest := s.data; len(rest) > 0; {
+				n := min(1+r.IntN(30), len(rest))
+				slow.SlowDown()
+				slow.Write(rest[:n])
+				rest = rest[n:]
+			}
+			if d := pairDiff(fast, slow); d != "" {
+				return d
+			}
+		}
+		return ""
+	}
+}
+
 // textLaw: the canonical text is the rows' texts.
 func textLaw(cfg vt.Config) func([]step) string {
 	return func(steps []step) string {
@@ -280,6 +306,8 @@ func TestDumpGivesAnEqualTerminal(t *testing.T) {
 func TestDumpedTerminalGoesOnTheSame(t *testing.T) { hold(t, 600, continueLaw) }
 
 func TestSplitWritesGiveTheSameTerminal(t *testing.T) { hold(t, 600, splitLaw) }
+
+func TestSpeedMakesNoDifference(t *testing.T) { hold(t, 600, slowLaw) }
 
 func TestCanonicalTextIsTheRows(t *testing.T) {
 	hold(t, 600, func(cfg vt.Config, _ uint64) func([]step) string { return textLaw(cfg) })

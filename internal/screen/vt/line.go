@@ -2,29 +2,55 @@ package vt
 
 // line is one row of cells.
 type line struct {
-	cells   []cell
-	wrapped bool // the text goes on in the next row
+	grid    []cell // the cells; see cells and edit
+	wrapped bool   // the text goes on in the next row
 	prompt  PromptMarks
 	size    LineSize
 	stamp   stamp  // of all characters in the row, or mixed
 	spans   []span // of the whole row, while stamp is mixed
-	typed   typed
+	typed   typed  // what the row is while it is on
 }
+
+// cells returns the cells to be read.
+func (l *line) cells() []cell {
+	if l.typed.ahead {
+		l.draw()
+	}
+	return l.grid
+}
+
+// edit returns the cells to be changed.
+func (l *line) edit() []cell {
+	if l.typed.on {
+		l.untype()
+	}
+	return l.grid
+}
+
+// cols is the number of cells.
+func (l *line) cols() int { return len(l.grid) }
 
 // clear makes the row empty, in the given blank.
 func (l *line) clear(blank cell) {
-	switch {
-	case blank != 0:
-		fill(l.cells, blank)
-		l.untype()
-	case l.typed.on:
-		clear(l.cells[:len(l.typed.text)])
-		l.retype()
-	default:
-		clear(l.cells)
-		l.retype()
+	if l.typed.on {
+		clear(l.grid[:l.typed.inked])
+	} else {
+		clear(l.grid)
+	}
+	l.retype()
+	if blank != 0 {
+		l.typed.erase(0, l.cols(), blank.style())
 	}
 	l.wrapped, l.prompt, l.size, l.stamp = false, 0, SingleSize, 0
+}
+
+// erase blanks columns [from, to).
+func (l *line) erase(from, to int, blank cell) {
+	if l.typed.on {
+		l.typed.erase(from, to, blank.style())
+	} else {
+		fill(l.grid[from:to], blank)
+	}
 }
 
 // endChanged notes that the last cell is about to change: what was written
@@ -32,7 +58,9 @@ func (l *line) clear(blank cell) {
 func (l *line) endChanged() {
 	if l.wrapped {
 		l.wrapped = false
-		l.cells[len(l.cells)-1] &^= cellPad
+		if !l.typed.on {
+			l.grid[l.cols()-1] &^= cellPad
+		}
 	}
 }
 
@@ -42,16 +70,15 @@ func (l *line) join() { l.wrapped = l.wrapped || l.size == SingleSize }
 // splitAt replaces a wide character that crosses the left border of column x
 // by two blanks.
 func (t *Terminal) splitAt(l *line, x int) {
-	if x < len(l.cells) && l.cells[x]&cellSpacer != 0 {
+	if !l.typed.on && x < l.cols() && l.grid[x]&cellSpacer != 0 {
 		t.split(l, x)
 	}
 }
 
 func (t *Terminal) split(l *line, x int) {
-	l.untype()
-	l.cells[x-1] = t.blankOf(l.cells[x-1])
-	l.cells[x] = t.blankOf(l.cells[x])
-	if x == len(l.cells)-1 {
+	cells := l.edit()
+	cells[x-1], cells[x] = t.blankOf(cells[x-1]), t.blankOf(cells[x])
+	if x == l.cols()-1 {
 		l.endChanged()
 	}
 }
@@ -75,7 +102,7 @@ func newLines(n, cols int) []*line {
 	lines := make([]line, n)
 	out := make([]*line, n)
 	for i := range lines {
-		lines[i].cells = cells[i*cols : (i+1)*cols : (i+1)*cols]
+		lines[i].grid = cells[i*cols : (i+1)*cols : (i+1)*cols]
 		out[i] = &lines[i]
 	}
 	return out
@@ -161,9 +188,9 @@ func (r Row) Shown() int { return r.l.room() }
 // room is the number of cells that are shown.
 func (l *line) room() int {
 	if l.size == SingleSize {
-		return len(l.cells)
+		return l.cols()
 	}
-	return max(1, len(l.cells)/2)
+	return max(1, l.cols()/2)
 }
 
 // setSize is DECSWL, DECDWL and DECDHL. What stands in the right half of a row
@@ -190,8 +217,7 @@ func (t *Terminal) setSize(size LineSize) {
 func (t *Terminal) cutHidden(l *line) {
 	n := l.room()
 	t.splitAt(l, n)
-	l.untype()
-	clear(l.cells[n:])
+	clear(l.edit()[n:])
 }
 
 // singleRows makes all rows of both screens single ones.

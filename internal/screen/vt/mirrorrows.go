@@ -12,7 +12,7 @@ func (m *Mirror) row(y, i int) {
 	if want.size != have.size {
 		m.size(y, SingleSize)
 	}
-	for x := 0; x < len(want.cells); {
+	for x := 0; x < want.cols(); {
 		from, to := m.changed(want, have, x)
 		if from == to {
 			break
@@ -38,9 +38,9 @@ func (m *Mirror) size(y int, size LineSize) {
 // the mask. It is valid until the next call.
 func (m *Mirror) covered(i int) *line {
 	l := m.source.Row(i).l
-	m.want.cells = append(m.want.cells[:0], l.cells...)
+	m.want.grid = append(m.want.grid[:0], l.cells()...)
 	m.want.wrapped, m.want.size = l.wrapped, l.size
-	cells := m.want.cells
+	cells := m.want.grid
 	for x := range cells {
 		if cells[x] &^= cellProtected; cells[x].tile() {
 			cells[x] = m.source.blankOf(cells[x])
@@ -54,10 +54,10 @@ func (m *Mirror) covered(i int) *line {
 			continue
 		}
 		m.mask(&cells[x])
-		if x > 0 && l.cells[x]&cellSpacer != 0 {
+		if x > 0 && l.cells()[x]&cellSpacer != 0 {
 			m.mask(&cells[x-1])
 		}
-		if x+1 < len(cells) && l.cells[x+1]&cellSpacer != 0 {
+		if x+1 < len(cells) && l.cells()[x+1]&cellSpacer != 0 {
 			m.mask(&cells[x+1])
 		}
 	}
@@ -71,11 +71,11 @@ func (m *Mirror) mask(c *cell) { *c = *c>>styleShift<<styleShift | cell(m.cover.
 // changed returns the next columns from x on that must be drawn, with small
 // gaps between them. No character stands across their borders.
 func (m *Mirror) changed(want, have *line, x int) (from, to int) {
-	n := len(want.cells)
+	n := want.cols()
 	if m.redraw {
 		return x, n
 	}
-	for x < n && m.same(want.cells[x], have.cells[x]) {
+	for x < n && m.same(want.cells()[x], have.cells()[x]) {
 		x++
 	}
 	if x == n {
@@ -83,14 +83,14 @@ func (m *Mirror) changed(want, have *line, x int) (from, to int) {
 	}
 	from, to = x, x+1
 	for x = to; x < n && x < to+mirrorGap; x++ {
-		if !m.same(want.cells[x], have.cells[x]) {
+		if !m.same(want.cells()[x], have.cells()[x]) {
 			to = x + 1
 		}
 	}
-	for from > 0 && (want.cells[from]|have.cells[from])&cellSpacer != 0 {
+	for from > 0 && (want.cells()[from]|have.cells()[from])&cellSpacer != 0 {
 		from--
 	}
-	for to < n && (want.cells[to]|have.cells[to])&cellSpacer != 0 {
+	for to < n && (want.cells()[to]|have.cells()[to])&cellSpacer != 0 {
 		to++
 	}
 	return from, to
@@ -126,11 +126,11 @@ func (m *Mirror) sameStyle(want, have style) bool {
 // draw draws columns [from, to) of the player's row y.
 func (m *Mirror) draw(y int, l *line, from, to int) {
 	m.moveTo(y, from)
-	for _, c := range l.cells[from:to] {
+	for _, c := range l.cells()[from:to] {
 		if c&^cellPad != 0 {
 			continue
 		}
-		if to == len(l.cells) {
+		if to == l.cols() {
 			m.d.add("\x1b[K")
 		} else {
 			m.d.control('X', to-from)
@@ -153,18 +153,18 @@ func (m *Mirror) moveTo(y, x int) {
 // source's row does: rows are joined again by players that resize, and where
 // text is copied.
 func (m *Mirror) wrap(y int, l *line) {
-	want, n := l.wrapped && !l.endsBlank(), len(l.cells)
+	want, n := l.wrapped && !l.endsBlank(), l.cols()
 	if m.player.row(y).wrapped == want || want && y+1 == m.source.rows {
 		return
 	}
 	last := n - 1
-	if l.cells[last]&cellPad != 0 && want {
+	if l.cells()[last]&cellPad != 0 && want {
 		m.moveTo(y, last)
 		m.d.add("\u3000\x1b[?7h") // too wide for the column that is left
 		m.flush()
 		return
 	}
-	if last > 0 && l.cells[last]&cellSpacer != 0 {
+	if last > 0 && l.cells()[last]&cellSpacer != 0 {
 		last--
 	}
 	m.draw(y, l, last, n)

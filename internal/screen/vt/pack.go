@@ -92,7 +92,7 @@ func (l *line) appendPacked(dst []byte) []byte {
 	if l.typed.on {
 		return l.appendTyped(dst)
 	}
-	cells := l.cells[:l.drawnLen()]
+	cells := l.grid[:l.drawnLen()]
 	all := union(cells)
 	flags := l.packFlags()
 	if all.style() != 0 {
@@ -121,24 +121,6 @@ func (l *line) appendPacked(dst []byte) []byte {
 	dst = slices.Grow(dst, 4*len(cells))[:at+4*len(cells)]
 	lowWords(dst[at:], cells)
 	return dst
-}
-
-// appendTyped is appendPacked for a row that was typed.
-func (l *line) appendTyped(dst []byte) []byte {
-	flags := l.packFlags() | packBytes
-	styled := l.typed.isStyled()
-	if styled {
-		flags |= packStyled
-	}
-	dst = l.appendPackedHead(dst, flags, len(l.typed.text))
-	if styled {
-		start := 0
-		for _, r := range l.typed.runs {
-			dst = appendRun(dst, r.end-start, r.style)
-			start = r.end
-		}
-	}
-	return append(dst, l.typed.text...)
 }
 
 // packFlags is the flags that do not depend on the cells.
@@ -208,7 +190,7 @@ func lowWords(dst []byte, cells []cell) {
 
 // drawnLen is one past the last cell that is not empty.
 func (l *line) drawnLen() int {
-	c := l.cells
+	c := l.grid
 	n := len(c)
 	for n >= 8 {
 		if p := (*[8]cell)(c[n-8:]); p[0]|p[1]|p[2]|p[3]|p[4]|p[5]|p[6]|p[7] != 0 {
@@ -234,9 +216,9 @@ func (l *line) unpack(p []byte) {
 	l.wrapped, l.prompt = flags&packWrapped != 0, PromptMarks(flags/packPrompt)&(CommandEnd<<1-1)
 	n := number()
 	l.size = LineSize(n / packSize)
-	cells := l.cells[:n%packSize]
-	clear(l.cells)
-	l.untype()
+	l.typed.on, l.typed.ahead = false, false
+	clear(l.grid)
+	cells := l.grid[:n%packSize]
 	l.stamp = 0
 	if flags&packMixed == 0 {
 		l.stamp = stamp(number())
@@ -265,73 +247,3 @@ func (l *line) unpack(p []byte) {
 		cells[i] |= cell(binary.LittleEndian.Uint32(p[4*i:]))
 	}
 }
-
-// typed is what stands in a row, in the form in which rows are packed, while it
-// was written from left to right in ASCII: as nearly all rows are that scroll
-// away. Whatever else changes a cell of the row calls untype.
-type typed struct {
-	on   bool
-	text []byte // of the cells up to the last one written
-	runs []run
-}
-
-// run is neighbouring cells of one style. It begins where the one before it ends.
-type run struct {
-	end   int
-	style uint32
-}
-
-// retype starts anew in an empty row.
-func (l *line) retype() {
-	l.typed.on, l.typed.text, l.typed.runs = true, l.typed.text[:0], l.typed.runs[:0]
-}
-
-// untype notes that cells changed in another way than by text behind their end.
-func (l *line) untype() { l.typed.on = false }
-
-// erase blanks columns [from, to).
-func (l *line) erase(from, to int, blank cell) {
-	if l.typed.on && blank == 0 && from >= len(l.typed.text) {
-		return // nothing was written there
-	}
-	l.untype()
-	fill(l.cells[from:to], blank)
-}
-
-// typeASCII notes that text was written from column x on.
-func (l *line) typeASCII(x int, text []byte, bits cell) {
-	t := &l.typed
-	if len(t.text) != x && !t.pad(x) || bits&cellProtected != 0 {
-		t.on = false
-		return
-	}
-	if t.text == nil {
-		t.text = make([]byte, 0, len(l.cells))
-	}
-	t.text = append(t.text, text...)
-	if n := len(t.runs); n > 0 && t.runs[n-1].style == bits.style() {
-		t.runs[n-1].end = len(t.text)
-	} else {
-		t.runs = append(t.runs, run{len(t.text), bits.style()})
-	}
-}
-
-// pad adds blanks up to column x, to where the cursor was moved. It reports
-// false where text ends behind x.
-func (t *typed) pad(x int) bool {
-	n := len(t.text)
-	if n > x {
-		return false
-	}
-	t.text = slices.Grow(t.text, x-n)[:x]
-	clear(t.text[n:])
-	if n := len(t.runs); n > 0 && t.runs[n-1].style == 0 {
-		t.runs[n-1].end = x
-	} else {
-		t.runs = append(t.runs, run{x, 0})
-	}
-	return true
-}
-
-// isStyled reports whether any cell has a style.
-func (t *typed) isStyled() bool { return len(t.runs) > 1 || len(t.runs) == 1 && t.runs[0].style != 0 }

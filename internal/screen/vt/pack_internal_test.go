@@ -11,17 +11,17 @@ func TestPackedRowsUnpack(t *testing.T) {
 	for _, l := range []line{
 		{},
 		{wrapped: true, prompt: PromptStart | CommandEnd},
-		{cells: []cell{'a', 'b', 0, 'c'}},
-		{cells: []cell{'a' | 7<<styleShift, 'b' | 7<<styleShift, 3 << styleShift, 0, 'c' | 70000<<styleShift}},
-		{cells: []cell{'日' | cellWide, cellSpacer, 'x' | cellProtected, cellCluster | 5, 0, 'z'}},
-		{cells: []cell{0xff, 0x80 + 0x20}},
-		{cells: append(make([]cell, cols-1), cellPad), wrapped: true},
-		{cells: slices.Repeat([]cell{'x' | 1<<styleShift, 'y' | 2<<styleShift}, cols/2)},
+		{grid: []cell{'a', 'b', 0, 'c'}},
+		{grid: []cell{'a' | 7<<styleShift, 'b' | 7<<styleShift, 3 << styleShift, 0, 'c' | 70000<<styleShift}},
+		{grid: []cell{'日' | cellWide, cellSpacer, 'x' | cellProtected, cellCluster | 5, 0, 'z'}},
+		{grid: []cell{0xff, 0x80 + 0x20}},
+		{grid: append(make([]cell, cols-1), cellPad), wrapped: true},
+		{grid: slices.Repeat([]cell{'x' | 1<<styleShift, 'y' | 2<<styleShift}, cols/2)},
 	} {
-		l.cells = append(l.cells, make([]cell, cols-len(l.cells))...)
-		got := line{cells: slices.Repeat([]cell{'?'}, cols), wrapped: !l.wrapped, prompt: 15}
+		l.grid = append(l.grid, make([]cell, cols-l.cols())...)
+		got := line{grid: slices.Repeat([]cell{'?'}, cols), wrapped: !l.wrapped, prompt: 15}
 		got.unpack(l.appendPacked(nil))
-		if got.wrapped != l.wrapped || got.prompt != l.prompt || !slices.Equal(got.cells, l.cells) {
+		if got.wrapped != l.wrapped || got.prompt != l.prompt || !slices.Equal(got.cells(), l.cells()) {
 			t.Errorf("%v became %v", l, got)
 		}
 	}
@@ -31,25 +31,24 @@ func TestPackedRowsUnpack(t *testing.T) {
 func TestHistoryKeepsTheNewest(t *testing.T) {
 	for _, most := range []int{0, 1, 3, hotRows - 1, hotRows, hotRows + 1, pageRows, 3*pageRows + 5} {
 		h := history{max: most}
-		row := &line{cells: make([]cell, 8)}
+		row := &line{grid: make([]cell, 8)}
 		for i := range 5 * pageRows {
 			row.clear(0)
-			row.untype()
 			for x, b := range fmt.Sprint(i) {
-				row.cells[x] = cell(b)
+				row.edit()[x] = cell(b)
 			}
 			row = h.push(row)
 			if want := min(i+1, most); h.len() != want || h.first != int64(i+1-want) {
 				t.Fatalf("%d of %d rows after %d, first %d", h.len(), most, i+1, h.first)
 			}
 			for j := range h.len() {
-				got := h.at(j, &line{cells: make([]cell, 8)})
-				want := &line{cells: make([]cell, 8)}
+				got := h.at(j, &line{grid: make([]cell, 8)})
+				want := &line{grid: make([]cell, 8)}
 				for x, b := range fmt.Sprint(int(h.first) + j) {
-					want.cells[x] = cell(b)
+					want.edit()[x] = cell(b)
 				}
-				if !slices.Equal(got.cells, want.cells) {
-					t.Fatalf("at most %d: row %d after %d is %x", most, j, i, got.cells)
+				if !slices.Equal(got.cells(), want.cells()) {
+					t.Fatalf("at most %d: row %d after %d is %x", most, j, i, got.cells())
 				}
 			}
 		}

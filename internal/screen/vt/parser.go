@@ -79,8 +79,11 @@ func (t *Terminal) writeGround(p []byte) []byte {
 		b := p[i]
 		switch {
 		case b >= 0x20 && b < 0x7f:
-			n := asciiRun(p[i:])
-			t.printASCII(p[i : i+n])
+			n := t.typeASCII(p[i:])
+			if n == 0 {
+				n = asciiRun(p[i:])
+				t.printASCII(p[i : i+n])
+			}
 			i += n
 		case b == 0x1b:
 			if n := t.wholeCSI(p[i:]); n > 0 {

@@ -64,9 +64,9 @@ func (j joinState) withMark(r rune) joinState {
 func (t *Terminal) forgetLast() { t.last = lastChar{} }
 
 // updateQuick recomputes whether printable ASCII can be copied to the row as
-// it is. Call it after changing insert mode, autowrap or charsets.
+// it is. Call it after changing insert mode, autowrap, charsets or DECSCA.
 func (t *Terminal) updateQuick() {
-	t.quick = t.modes.bits&(modeInsert|modeAutoWrap) == modeAutoWrap && t.cur.plain()
+	t.quick = t.modes.bits&(modeInsert|modeAutoWrap) == modeAutoWrap && t.cur.plain() && !t.cur.pen.protected
 }
 
 // printASCII prints a run of bytes 0x20 to 0x7e.
@@ -91,20 +91,15 @@ func (t *Terminal) printASCII(p []byte) {
 		end := t.lineEndIn(l)
 		x := min(t.cur.x, end-1) // a double row may be shorter than the one the cursor came from
 		n := min(len(p), end-x)
-		t.splitAt(l, x)
-		t.splitAt(l, x+n)
-		if x+n == len(l.cells) {
+		if x+n == l.cols() {
 			l.endChanged()
 		}
-		if dst := l.cells[x : x+n]; n >= 16 {
-			fillASCII(dst, p[:n], bits)
-		} else {
-			for i, b := range p[:n] {
-				dst[i] = bits | cell(b)
-			}
-		}
 		if l.typed.on {
-			l.typeASCII(x, p[:n], bits)
+			l.typed.put(x, p[:n], bits.style())
+		} else {
+			t.splitAt(l, x)
+			t.splitAt(l, x+n)
+			drawASCII(l.grid[x:x+n], p[:n], bits)
 		}
 		l.written(x, n, t.stamp)
 		if x += n; x == end {
@@ -113,25 +108,6 @@ func (t *Terminal) printASCII(p []byte) {
 		}
 		t.cur.x = x
 		p = p[n:]
-	}
-}
-
-// fillASCII puts text into as many cells.
-func fillASCII(dst []cell, text []byte, bits cell) {
-	for len(dst) >= 8 && len(text) >= 8 {
-		d, s := (*[8]cell)(dst), (*[8]byte)(text)
-		d[0] = bits | cell(s[0])
-		d[1] = bits | cell(s[1])
-		d[2] = bits | cell(s[2])
-		d[3] = bits | cell(s[3])
-		d[4] = bits | cell(s[4])
-		d[5] = bits | cell(s[5])
-		d[6] = bits | cell(s[6])
-		d[7] = bits | cell(s[7])
-		dst, text = dst[8:], text[8:]
-	}
-	for i, b := range text[:len(dst)] {
-		dst[i] = bits | cell(b)
 	}
 }
 
@@ -218,15 +194,15 @@ func (t *Terminal) put(content cell) bool {
 	}
 	t.splitAt(l, x)
 	t.splitAt(l, x+w)
-	if x+w >= len(l.cells) {
+	if x+w >= l.cols() {
 		l.endChanged()
 	}
-	l.untype()
-	l.cells[x] = bits | content
-	if w == 2 && x+1 < len(l.cells) {
-		l.cells[x+1] = bits | cellSpacer
+	cells := l.edit()
+	cells[x] = bits | content
+	if w == 2 && x+1 < len(cells) {
+		cells[x+1] = bits | cellSpacer
 	}
-	l.written(x, min(w, len(l.cells)-x), t.stamp)
+	l.written(x, min(w, len(cells)-x), t.stamp)
 	if x += w; x >= end {
 		x = end - 1
 		t.cur.pending = true
@@ -240,8 +216,7 @@ func (t *Terminal) put(content cell) bool {
 func (t *Terminal) wrapWide() {
 	t.eraseEnd()
 	if l := t.wrap(); l != nil {
-		l.untype()
-		l.cells[len(l.cells)-1] = cellPad
+		l.edit()[l.cols()-1] = cellPad
 	}
 }
 
@@ -250,11 +225,10 @@ func (t *Terminal) eraseEnd() {
 	l, x := t.row(t.cur.y), t.cur.x
 	t.splitAt(l, x)
 	t.splitAt(l, x+1)
-	if x == len(l.cells)-1 {
+	if x == l.cols()-1 {
 		l.endChanged()
 	}
-	l.untype()
-	l.cells[x] = 0
+	l.edit()[x] = 0
 }
 
 // previous finds the cell that a joining rune belongs to: the one just left of
@@ -268,7 +242,7 @@ func (t *Terminal) previous() (l *line, x int, ok bool) {
 		return nil, 0, false
 	}
 	l = t.row(t.cur.y)
-	if l.cells[x]&cellSpacer != 0 && x > 0 {
+	if l.cells()[x]&cellSpacer != 0 && x > 0 {
 		x--
 	}
 	return l, x, x < l.room()
@@ -280,8 +254,7 @@ func (t *Terminal) attach(r rune) {
 	if !ok {
 		return
 	}
-	l.untype()
-	c := &l.cells[x]
+	c := &l.edit()[x]
 	base := c.content()
 	if base == 0 || c.tile() {
 		if c.tile() {
@@ -309,12 +282,11 @@ func (t *Terminal) attach(r rune) {
 // joinTo adds a rune with a width of its own, which the cluster swallows.
 func (t *Terminal) joinTo(r rune, next joinState) {
 	l, x, ok := t.previous()
-	if !ok || l.cells[x].blank() || l.cells[x].tile() {
+	if !ok || l.cells()[x].blank() || l.cells()[x].tile() {
 		t.last.join = joinNone
 		return
 	}
-	l.untype()
-	c := &l.cells[x]
+	c := &l.edit()[x]
 	*c = *c&^contentMask | t.extend(c.content(), r)
 	l.written(x, 1, t.stamp)
 	t.last = lastChar{content: t.last.content&cellWide | c.content(), join: next}
@@ -324,10 +296,9 @@ func (t *Terminal) joinTo(r rune, next joinState) {
 // selector. At the right edge it moves to the next row, as a wide character
 // printed there would have; without autowrap it stays narrow and joins nothing more.
 func (t *Terminal) widen(l *line, x int) {
-	c := l.cells[x]
+	c := l.cells()[x]
 	if t.cols == 1 {
-		l.untype()
-		l.cells[x] |= cellWide
+		l.edit()[x] |= cellWide
 		t.last.content |= cellWide
 		return
 	}
@@ -353,11 +324,10 @@ func (t *Terminal) widen(l *line, x int) {
 	t.splitAt(l, x)
 	t.splitAt(l, x+2)
 	end := t.lineEnd()
-	l.untype()
-	l.cells[x] = c | cellWide
-	l.cells[x+1] = c&^contentMask | cellSpacer
+	cells := l.edit()
+	cells[x], cells[x+1] = c|cellWide, c&^contentMask|cellSpacer
 	l.written(x, 2, t.stamp)
-	if x+2 >= len(l.cells) {
+	if x+2 >= l.cols() {
 		l.endChanged()
 	}
 	t.last.content |= cellWide

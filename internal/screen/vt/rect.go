@@ -47,8 +47,7 @@ func (t *Terminal) fillArea(r rune, top, left, bottom, right int) {
 		l := t.row(y)
 		if end := min(right+1, l.room()); left < end {
 			t.eraseCells(l, left, end)
-			l.untype()
-			fill(l.cells[left:end], c)
+			fill(l.edit()[left:end], c)
 			l.written(left, end-left, t.stamp)
 		}
 	}
@@ -70,7 +69,7 @@ func (t *Terminal) copyArea(top, left, bottom, right int) {
 	// The source may overlap the target: take a copy.
 	source := make([]cell, 0, height*width)
 	for y := range height {
-		cells := t.row(top + y).cells[left : left+width]
+		cells := t.row(top + y).cells()[left : left+width]
 		at := len(source)
 		source = append(source, cells...)
 		if half := &source[at]; *half&cellSpacer != 0 {
@@ -92,10 +91,10 @@ func (t *Terminal) copyArea(top, left, bottom, right int) {
 		if toLeft+n == t.cols {
 			l.endChanged()
 		}
-		l.untype()
-		copy(l.cells[toLeft:], cells)
-		for x := toLeft; x < toLeft+n; x++ {
-			l.cells[x] &^= cellPad
+		to := l.edit()[toLeft : toLeft+n]
+		copy(to, cells)
+		for x := range to {
+			to[x] &^= cellPad
 		}
 		l.written(toLeft, n, t.stamp)
 	}

@@ -154,7 +154,7 @@ func (t *Terminal) reportChecksum() {
 	sum := uint16(0)
 	if top, left, bottom, right, ok := t.area(2); ok {
 		for y := top; y <= bottom; y++ {
-			for _, c := range t.row(y).cells[left : right+1] {
+			for _, c := range t.row(y).cells()[left : right+1] {
 				sum += t.cellChecksum(c)
 			}
 		}

@@ -53,7 +53,7 @@ func (t *Terminal) ResizeFollowing(cols, rows int, lines ...*int64) {
 func (t *Terminal) clip(rows []*line, cols, n int) []*line {
 	out := newLines(n, cols)
 	for y, l := range rows[:min(len(rows), n)] {
-		cells := l.cells
+		cells := l.cells()
 		if cols != t.cols {
 			l.endChanged()
 			if t.cols == 1 {
@@ -65,7 +65,7 @@ func (t *Terminal) clip(rows []*line, cols, n int) []*line {
 				t.splitCells(cells, cols)
 			}
 		}
-		copy(out[y].cells, cells)
+		copy(out[y].edit(), cells)
 		out[y].wrapped, out[y].prompt, out[y].size = l.wrapped, l.prompt, l.size
 		if l.size != SingleSize {
 			t.cutHidden(out[y])
@@ -149,7 +149,7 @@ func (t *Terminal) setMain(lines []*line, cols, rows int) {
 
 // empty reports that nothing was ever written to the row, or all was erased.
 func (l *line) empty() bool {
-	for _, c := range l.cells {
+	for _, c := range l.cells() {
 		if c != 0 {
 			return false
 		}

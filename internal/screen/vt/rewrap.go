@@ -73,17 +73,17 @@ func logicalEnd(lines []*line, i int) int {
 // unpadded returns row i's cells without the blank at the end that is left by
 // a wide character that moved to the next row, if it is still there.
 func unpadded(lines []*line, i int) []cell {
-	cells := lines[i].cells
+	cells := lines[i].cells()
 	n := lines[i].room()
 	cells = cells[:n]
-	if cells[n-1]&cellPad != 0 && i+1 < len(lines) && lines[i+1].cells[0]&cellWide != 0 {
+	if cells[n-1]&cellPad != 0 && i+1 < len(lines) && lines[i+1].cells()[0]&cellWide != 0 {
 		return cells[:n-1]
 	}
 	return cells
 }
 
 func (l *line) textless() bool {
-	for _, c := range l.cells {
+	for _, c := range l.cells() {
 		if !c.blank() {
 			return false
 		}
@@ -141,7 +141,7 @@ func (w *rewrap) wrap() {
 		if pos+k < len(cells) && cells[pos+k]&cellSpacer != 0 {
 			k-- // a wide character does not fit
 		}
-		copy(l.cells, cells[pos:pos+k])
+		copy(l.edit(), cells[pos:pos+k])
 		if l.stamp = w.stamp; w.stamp == mixed {
 			l.setStamps(w.stamps[pos : pos+k])
 		}
@@ -151,9 +151,9 @@ func (w *rewrap) wrap() {
 			if pos == 0 && k <= max(1, w.to/2) {
 				l.size = w.size
 			}
-			fill(l.cells[min(k, l.room()):l.room()], rest)
+			fill(l.edit()[min(k, l.room()):l.room()], rest)
 		case k < w.to:
-			l.cells[k] = cellPad
+			l.edit()[k] = cellPad
 		}
 		l.wrapped = !last
 		w.relocate(l, pos, k, last)
@@ -257,6 +257,6 @@ func (l *line) appendFitted(dst []stamp, cells []cell, from, to int) []stamp {
 // clipStamps gives a row of the alternate screen the stamps of the row that it
 // was before the screen's width changed.
 func (l *line) clipStamps(was *line, from, to int) {
-	stamps := was.appendFitted(nil, was.cells, from, to)
-	l.setStamps(stamps[:min(len(stamps), len(l.cells))])
+	stamps := was.appendFitted(nil, was.cells(), from, to)
+	l.setStamps(stamps[:min(len(stamps), l.cols())])
 }

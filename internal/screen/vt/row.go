@@ -36,20 +36,20 @@ func (t *Terminal) Row(i int) Row {
 }
 
 // Len is the number of cells.
-func (r Row) Len() int { return len(r.l.cells) }
+func (r Row) Len() int { return r.l.cols() }
 
 // Cell returns the cell in column col.
 func (r Row) Cell(col int) Cell {
-	c := r.l.cells[col]
+	c := r.l.cells()[col]
 	return Cell{Text: r.t.shownText(c), Width: r.Width(col), Style: r.t.StyleOf(c.style())}
 }
 
 // StyleID is the number of the style in column col; 0 is plain. Equal numbers
 // mean equal styles.
-func (r Row) StyleID(col int) uint32 { return r.l.cells[col].style() }
+func (r Row) StyleID(col int) uint32 { return r.l.cells()[col].style() }
 
 // Width is the width of the cell in column col: 0, 1 or 2.
-func (r Row) Width(col int) int { return min(r.l.cells[col].width(), len(r.l.cells)) }
+func (r Row) Width(col int) int { return min(r.l.cells()[col].width(), r.l.cols()) }
 
 // Wrapped reports whether the row's text continues in the next row.
 func (r Row) Wrapped() bool { return r.l.wrapped }
@@ -60,7 +60,7 @@ func (r Row) Prompt() PromptMarks { return r.l.prompt }
 // AppendCell appends the text of the cell in column col; a blank, and a part of
 // an image, add nothing.
 func (r Row) AppendCell(dst []byte, col int) []byte {
-	c := r.l.cells[col]
+	c := r.l.cells()[col]
 	if r.t.showsImage(c) {
 		return dst
 	}
@@ -69,7 +69,7 @@ func (r Row) AppendCell(dst []byte, col int) []byte {
 
 // TextLen is the number of cells without trailing blanks and spaces.
 func (r Row) TextLen() int {
-	cells := r.l.cells
+	cells := r.l.cells()
 	n := len(cells)
 	for n > 0 && (cells[n-1].blank() || cells[n-1].content() == ' ' || r.t.showsImage(cells[n-1])) {
 		n--
@@ -79,7 +79,7 @@ func (r Row) TextLen() int {
 
 // AppendText appends the row's text without trailing blanks and spaces.
 func (r Row) AppendText(dst []byte) []byte {
-	for _, c := range r.l.cells[:r.TextLen()] {
+	for _, c := range r.l.cells()[:r.TextLen()] {
 		switch v := c.content(); {
 		case c&cellSpacer != 0:
 		case v == 0:

@@ -166,8 +166,7 @@ func (t *Terminal) shiftBlockUp(y, n int) {
 	n = min(n, m.bottom-y+1)
 	t.openBlock(y)
 	for i := y; i+n <= m.bottom; i++ {
-		t.row(i).untype()
-		copy(t.row(i).cells[m.left:m.right+1], t.row(i + n).cells[m.left:m.right+1])
+		copy(t.row(i).edit()[m.left:m.right+1], t.row(i + n).cells()[m.left:m.right+1])
 		t.row(i).moveStamps(m.left, t.row(i+n), m.left, m.right+1-m.left)
 	}
 	blank := t.blank()
@@ -181,8 +180,7 @@ func (t *Terminal) shiftBlockDown(y, n int) {
 	n = min(n, m.bottom-y+1)
 	t.openBlock(y)
 	for i := m.bottom; i-n >= y; i-- {
-		t.row(i).untype()
-		copy(t.row(i).cells[m.left:m.right+1], t.row(i - n).cells[m.left:m.right+1])
+		copy(t.row(i).edit()[m.left:m.right+1], t.row(i - n).cells()[m.left:m.right+1])
 		t.row(i).moveStamps(m.left, t.row(i-n), m.left, m.right+1-m.left)
 	}
 	blank := t.blank()

@@ -84,11 +84,11 @@ func (l *line) written(x, n int, by stamp) {
 // mostly repaint a row from left to right: that comes first.
 func (l *line) writtenAlso(x, to int, by stamp) {
 	switch {
-	case l.stamp == 0 || to-x == len(l.cells):
+	case l.stamp == 0 || to-x == l.cols():
 		l.stamp = by
 		return
 	case l.stamp != mixed && x == 0:
-		l.spans = append(l.spans[:0], span{to, by}, span{len(l.cells), l.stamp})
+		l.spans = append(l.spans[:0], span{to, by}, span{l.cols(), l.stamp})
 		l.stamp = mixed
 		return
 	}
@@ -152,7 +152,7 @@ func (l *line) setSpan(i, x, to int, by stamp) {
 // mix makes the row one of spans.
 func (l *line) mix() {
 	if l.stamp != mixed {
-		l.spans = append(l.spans[:0], span{len(l.cells), l.stamp})
+		l.spans = append(l.spans[:0], span{l.cols(), l.stamp})
 		l.stamp = mixed
 	}
 }
@@ -191,7 +191,7 @@ func (l *line) moveStamps(x int, src *line, from, n int) {
 	var room [16]span
 	spans := l.appendSpans(room[:0], 0, x, 0)
 	spans = src.appendSpans(spans, from, from+n, x-from)
-	spans = l.appendSpans(spans, x+n, len(l.cells), 0)
+	spans = l.appendSpans(spans, x+n, l.cols(), 0)
 	l.setSpans(spans)
 }
 
@@ -207,7 +207,7 @@ func (l *line) setSpans(spans []span) {
 // closeSpans extends the last span, or an empty list, to the end of the row.
 func (l *line) closeSpans() {
 	if n := len(l.spans); n > 1 {
-		l.spans[n-1].end = len(l.cells)
+		l.spans[n-1].end = l.cols()
 	} else if l.stamp = 0; n == 1 {
 		l.stamp = l.spans[0].by
 	}

@@ -14,7 +14,7 @@ func (t *Terminal) sweep(inHand ...cell) {
 		m.content(c)
 	}
 	m.content(t.last.content)
-	scratch := line{cells: make([]cell, t.cols)}
+	scratch := line{grid: make([]cell, t.cols)}
 	for i := range t.hist.len() {
 		m.line(t.hist.at(i, &scratch))
 	}
@@ -40,7 +40,7 @@ type marker struct {
 }
 
 func (m *marker) line(l *line) {
-	for _, c := range l.cells {
+	for _, c := range l.cells() {
 		m.styles[c.style()] = true
 		m.content(c)
 	}

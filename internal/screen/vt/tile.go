@@ -48,7 +48,7 @@ func (r Row) Tiles() []Tile {
 	}
 	var out []Tile
 	var before *part
-	for x, c := range r.l.cells {
+	for x, c := range r.l.cells() {
 		img, n := r.t.imageAt(c)
 		if !c.tile() && r.t.showsImage(c) {
 			before = r.t.partOf(c, before)
@@ -105,14 +105,14 @@ func (t *Terminal) putTiles(l *line, x, n int, image uint32, first int, bg func(
 	}
 	t.splitAt(l, x)
 	t.splitAt(l, x+n)
-	if x+n == len(l.cells) {
+	if x+n == l.cols() {
 		l.endChanged()
 	}
-	l.untype()
+	cells := l.edit()
 	var last style
 	var bits cell
 	for i := range n {
-		c := &l.cells[x+i]
+		c := &cells[x+i]
 		s := ofImage(image, bg(*c))
 		if i == 0 || s != last {
 			last, bits = s, cell(t.styleID(s))<<styleShift

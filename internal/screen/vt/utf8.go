@@ -10,11 +10,7 @@ import (
 func asciiRun(p []byte) int {
 	i := 0
 	for ; i+8 <= len(p); i += 8 {
-		v := binary.LittleEndian.Uint64(p[i:])
-		// The top bit of each byte that is < 0x20, 0x7f or >= 0x80. A borrow or
-		// carry can only spoil bytes after the first that stops the run.
-		m := ((v - 0x2020202020202020) | v | (v + 0x0101010101010101)) & 0x8080808080808080
-		if m != 0 {
+		if m := unprintable(binary.LittleEndian.Uint64(p[i:])); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}
@@ -24,6 +20,12 @@ func asciiRun(p []byte) int {
 		}
 	}
 	return i
+}
+
+// unprintable has the top bit of the first byte of v that is < 0x20, 0x7f or >=
+// 0x80. A borrow or carry can only spoil bytes after it.
+func unprintable(v uint64) uint64 {
+	return ((v - 0x2020202020202020) | v | (v + 0x0101010101010101)) & 0x8080808080808080
 }
 
 // printUTF8 prints the runes at the start of p, which begins with a byte >=
@@ -61,8 +63,7 @@ func (t *Terminal) storeRunes(p []byte) int {
 		return 0
 	}
 	l := t.row(t.cur.y)
-	l.untype()
-	cells, bits, clusters := l.cells, t.penBits(), t.modes.has(modeClusters)
+	cells, bits, clusters := l.edit(), t.penBits(), t.modes.has(modeClusters)
 	x, end := t.cur.x, t.lineEndIn(l)
 	var last cell
 	i := 0
@@ -90,8 +91,11 @@ loop:
 			break loop
 		}
 		props := propsIn(rune(r), clusters)
-		w := props.width()
-		if w == 0 || props&classMask != 0 || x+w >= end || (cells[x]|cells[x+w])&cellSpacer != 0 {
+		if props-1 > 1 {
+			break // it has no width, or may join another
+		}
+		w := int(props)
+		if x+w >= end || (cells[x]|cells[x+w])&cellSpacer != 0 {
 			break
 		}
 		last = cell(r)
