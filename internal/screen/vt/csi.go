@@ -171,7 +171,7 @@ func (t *Terminal) midCSI(mid, final byte) {
 	case `"q`: // DECSCA
 		if n := p.get(0, 0); n <= 2 {
 			t.cur.pen.protected = n == 1
-			t.cur.pen.stale = true
+			t.cur.pen.match = penStale
 			t.updateQuick()
 		}
 	case "!p":

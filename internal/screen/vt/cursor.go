@@ -56,8 +56,17 @@ type pen struct {
 	style     style
 	protected bool // DECSCA
 	bits      cell // style number and flags, ready to be or'ed to content
-	stale     bool // bits do not yet match style
+	match     penMatch
 }
+
+// penMatch says how well the pen's bits match its style.
+type penMatch uint8
+
+const (
+	penExact penMatch = iota
+	penPoor           // as well as they can: the table of styles is full
+	penStale          // not at all yet
+)
 
 // savedCursor is the state saved by DECSC. The zero value is the home position
 // in a plain style, which is what DECRC restores without a DECSC.
@@ -70,7 +79,7 @@ func newCursor() cursor { return cursor{charsets: newCharsets()} }
 
 // penBits returns the cell bits of the current style.
 func (t *Terminal) penBits() cell {
-	if t.cur.pen.stale {
+	if t.cur.pen.match == penStale {
 		t.freshenPen()
 	}
 	return t.cur.pen.bits
@@ -78,11 +87,14 @@ func (t *Terminal) penBits() cell {
 
 func (t *Terminal) freshenPen() {
 	p := &t.cur.pen
-	p.bits = cell(t.styleID(p.style)) << styleShift
+	id := t.styleID(p.style)
+	p.bits, p.match = cell(id)<<styleShift, penExact
+	if t.styles.list[id] != p.style {
+		p.match = penPoor
+	}
 	if p.protected {
 		p.bits |= cellProtected
 	}
-	p.stale = false
 }
 
 // blank is the cell that erasing leaves: nothing, on the current background.
@@ -105,7 +117,7 @@ func (t *Terminal) restoreCursor() {
 		s.cursor = newCursor()
 	}
 	t.cur = s.cursor
-	t.cur.pen.stale = true
+	t.cur.pen.match = penStale
 	if t.cur.x >= t.cols {
 		t.cur.x, t.cur.pending = t.cols-1, false
 	}

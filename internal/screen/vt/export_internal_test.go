@@ -115,6 +115,8 @@ func (t *Terminal) checkLine(l *line, last bool) error {
 
 // SlowDown makes the terminal forget what it keeps to be fast.
 func (t *Terminal) SlowDown() {
+	t.styles.steps = sgrSteps{}
+	t.cur.pen.match = penStale
 	for _, rows := range [][]*line{t.main.rows, t.alt.rows, t.hist.hot[:]} {
 		for _, l := range rows {
 			if l != nil {

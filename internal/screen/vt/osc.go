@@ -66,7 +66,7 @@ func (t *Terminal) hyperlink(rest []byte) {
 	}
 	t.cur.pen.style.link = 0 // before the table is swept for room
 	t.cur.pen.style.link = t.linkID(l)
-	t.cur.pen.stale = true
+	t.cur.pen.match = penStale
 }
 
 // clipboardCommand is OSC 52. What is written is kept; a query is answered

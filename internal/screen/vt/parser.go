@@ -86,7 +86,11 @@ func (t *Terminal) writeGround(p []byte) []byte {
 			}
 			i += n
 		case b == 0x1b:
-			if n := t.wholeCSI(p[i:]); n > 0 {
+			n := t.knownSGR(p[i:])
+			if n == 0 {
+				n = t.wholeCSI(p[i:])
+			}
+			if n > 0 {
 				i += n
 				continue
 			}
@@ -157,7 +161,7 @@ func (t *Terminal) wholeCSI(p []byte) int {
 		}
 		q.n = n
 		if b == 'm' && ps.prefix == 0 {
-			t.sgr()
+			t.learnSGR(p[2:i])
 		} else {
 			t.dispatchCSI(b)
 		}

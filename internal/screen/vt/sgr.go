@@ -1,10 +1,79 @@
 package vt
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// sgrStep is what a short SGR made of a style. Programs send the same few all
+// the time, so they are not read anew: see knownSGR.
+type sgrStep struct {
+	params   uint64 // the bytes between CSI and m, the first lowest
+	from, to uint32 // styles
+}
+
+// sgrSteps is the steps that are remembered, two of each hash: the newer one
+// first.
+type sgrSteps [64][2]sgrStep
+
+func (s *sgrSteps) of(params uint64, from uint32) *[2]sgrStep {
+	return &s[(params^uint64(from)*0xC2B2AE3D27D4EB4F)*0x9E3779B97F4A7C15>>58]
+}
+
+// knownSGR executes the SGR that p begins with if it was seen with this style
+// before, and returns its length; else 0.
+func (t *Terminal) knownSGR(p []byte) int {
+	pen := &t.cur.pen
+	if len(p) < 11 || p[1] != '[' || pen.match != penExact {
+		return 0
+	}
+	params, n := binary.LittleEndian.Uint64(p[2:]), 8
+	if m := params & 0x4040404040404040; m != 0 { // in final bytes, and in no parameter
+		n = bits.TrailingZeros64(m) >> 3
+		params &= 1<<(8*n) - 1
+	}
+	from := pen.bits.style()
+	steps := t.styles.steps.of(params, from)
+	step := &steps[0]
+	if step.params != params || step.from != from {
+		if step = &steps[1]; step.params != params || step.from != from {
+			return 0
+		}
+	}
+	if p[2+n] != 'm' {
+		return 0
+	}
+	pen.style = t.styles.list[step.to]
+	pen.bits = pen.bits&cellProtected | cell(step.to)<<styleShift
+	return n + 3
+}
+
+// learnSGR executes an SGR whose parameters were read, and remembers it if it
+// is short.
+func (t *Terminal) learnSGR(text []byte) {
+	pen := &t.cur.pen
+	before := *pen
+	t.sgr()
+	if len(text) > 8 || before.match != penExact {
+		return
+	}
+	t.freshenPen()
+	from, to := before.bits.style(), pen.bits.style()
+	if pen.match != penExact || t.styles.list[from] != before.style {
+		return // the table is full, or was swept
+	}
+	var params [8]byte
+	copy(params[:], text)
+	step := sgrStep{binary.LittleEndian.Uint64(params[:]), from, to}
+	steps := t.styles.steps.of(step.params, from)
+	steps[0], steps[1] = step, steps[0]
+}
+
 // sgr applies SGR parameters to the pen.
 func (t *Terminal) sgr() {
 	p := &t.parser.params
 	pen := &t.cur.pen
-	pen.stale = true
+	pen.match = penStale
 	s := &pen.style
 	if p.n == 0 {
 		*s = style{link: s.link}

@@ -93,7 +93,7 @@ func (t *Terminal) popSGR() {
 	saved := t.sgrStack[n-1]
 	t.sgrStack = t.sgrStack[:n-1]
 	saved.parts.copyTo(&t.cur.pen.style, saved.style)
-	t.cur.pen.stale = true
+	t.cur.pen.match = penStale
 }
 
 // sgrStack makes the reader push what is on the stack.

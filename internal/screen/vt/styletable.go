@@ -20,6 +20,7 @@ type styleTable struct {
 	sweepAt int      // table size that asks for the next sweep
 	spared  int      // interns refused since the last sweep of a full table
 	cache   [styleCacheSize]styleEntry
+	steps   sgrSteps
 
 	links       []link // number 0 is no link
 	linkIndex   map[link]uint32

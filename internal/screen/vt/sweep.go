@@ -27,7 +27,7 @@ func (t *Terminal) sweep(inHand ...cell) {
 	for _, l := range t.alt.rows {
 		m.line(l)
 	}
-	if !t.cur.pen.stale {
+	if t.cur.pen.match != penStale {
 		m.styles[t.cur.pen.bits.style()] = true
 	}
 	t.sweepStyles(m.styles)
@@ -61,7 +61,7 @@ func (m *marker) content(c cell) {
 
 func (t *Terminal) sweepStyles(live []bool) {
 	tab := &t.styles
-	tab.cache = [styleCacheSize]styleEntry{}
+	tab.cache, tab.steps = [styleCacheSize]styleEntry{}, sgrSteps{}
 	tab.free = tab.free[:0]
 	links := make([]bool, len(tab.links))
 	var images []bool
