@@ -111,6 +111,7 @@ func newLines(n, cols int) []*line {
 // buffer is one of the two screens, with what belongs to it alone.
 type buffer struct {
 	rows  []*line // nil while the alternate screen was never used
+	room  []*line // in which the rows move on as they scroll, so that each need not be moved; or nil
 	saved savedCursor
 	kitty kittyStack
 }

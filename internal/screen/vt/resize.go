@@ -143,7 +143,7 @@ func (t *Terminal) setMain(lines []*line, cols, rows int) {
 	if n := rows - len(screen); n > 0 {
 		screen = append(screen[:len(screen):len(screen)], newLines(n, cols)...)
 	}
-	t.main.rows = append([]*line(nil), screen[:rows]...)
+	t.main.rows, t.main.room = append([]*line(nil), screen[:rows]...), nil
 	t.keepBelow(screen[rows:])
 }
 

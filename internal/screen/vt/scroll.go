@@ -69,13 +69,28 @@ func (t *Terminal) pushTop(blank cell) {
 		t.wrapDeep()
 	}
 	fresh := t.hist.push(rows[0])
-	copy(rows[:bottom], rows[1:bottom+1])
 	fresh.clear(blank)
-	rows[bottom] = fresh
+	if bottom == t.rows-1 {
+		t.screen.roll(fresh)
+	} else {
+		copy(rows[:bottom], rows[1:bottom+1])
+		rows[bottom] = fresh
+	}
 	t.anchor.col = 0
 	if bottom > 0 && bottom < t.rows-1 {
 		rows[bottom-1].endChanged()
 	}
+}
+
+// roll takes the top row away and adds one at the bottom.
+func (b *buffer) roll(fresh *line) {
+	if n := len(b.rows); cap(b.rows) == n {
+		if len(b.room) == 0 {
+			b.room = make([]*line, 4*n)
+		}
+		b.rows = b.room[:copy(b.room, b.rows)]
+	}
+	b.rows = append(b.rows[1:], fresh)
 }
 
 // scrollDown moves the scrolling region's rows down.
