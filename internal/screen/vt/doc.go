@@ -7,8 +7,10 @@
 // the bytes were split into writes.
 //
 // A screen is rows of 8-byte cells. A cell holds a rune, or the number of an
-// interned grapheme cluster, and the number of an interned style. Rows that
-// leave the main screen at its top go to the scrollback, where all but the
-// newest are packed into a few bytes. Every table is bounded and swept of what no row uses, so no
-// input can grow a terminal beyond its size and scrollback.
+// interned grapheme cluster, and the number of an interned style. A row of
+// nothing but ASCII is a string and its styles until somebody asks for its
+// cells. Rows that leave the main screen at its top go to the scrollback, where
+// all but the newest are packed into a few bytes. Every table is bounded and
+// swept of what no row uses, so no input can grow a terminal beyond its size
+// and scrollback.
 package vt

@@ -1,6 +1,10 @@
 package vt
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 // state is the state of the parser between two bytes.
 type state uint8
@@ -74,40 +78,30 @@ func (t *Terminal) writeGround(p []byte) []byte {
 			return p
 		}
 	}
-	i := 0
-	for i < len(p) {
-		b := p[i]
-		switch {
-		case b >= 0x20 && b < 0x7f:
-			n := t.typeASCII(p[i:])
+	for i := 0; i < len(p); {
+		n := 1
+		switch b := p[i]; {
+		case b == 0x1b:
+			if n = t.shortCSI(p, i); n == 0 {
+				n = t.wholeCSI(p[i:])
+			}
 			if n == 0 {
+				t.parser.state = escape
+				return p[i+1:]
+			}
+		case b < 0x20:
+			t.control(b)
+		case b < 0x7f:
+			if n = t.typeASCII(p[i:]); n == 0 {
 				n = asciiRun(p[i:])
 				t.printASCII(p[i : i+n])
 			}
-			i += n
-		case b == 0x1b:
-			n := t.knownSGR(p[i:])
-			if n == 0 {
-				n = t.wholeCSI(p[i:])
-			}
-			if n > 0 {
-				i += n
-				continue
-			}
-			t.parser.state = escape
-			return p[i+1:]
-		case b < 0x20:
-			t.control(b)
-			i++
-		case b == 0x7f:
-			i++
-		default:
-			n := t.printUTF8(p[i:])
-			if n == 0 {
+		case b > 0x7f:
+			if n = t.printUTF8(p[i:]); n == 0 {
 				return nil // the rest is kept as a partial rune
 			}
-			i += n
 		}
+		i += n
 	}
 	return nil
 }
@@ -167,6 +161,68 @@ func (t *Terminal) wholeCSI(p []byte) int {
 		}
 		return i + 1
 	}
+}
+
+// shortCSI is wholeCSI, from p[i] on, for the most frequent sequences: a final
+// byte behind at most seven of numbers, or an SGR of at most eight that was seen
+// before. It reads them from one word.
+func (t *Terminal) shortCSI(p []byte, i int) int {
+	if i > len(p)-11 || p[i+1] != '[' {
+		return 0
+	}
+	w := binary.LittleEndian.Uint64(p[i+2 : i+10 : i+10])
+	m := w & 0x4040404040404040 // in all final bytes, and in nothing before them
+	if m == 0 {
+		if p[i+10] == 'm' && t.knownSGR(w) {
+			return 11
+		}
+		return 0
+	}
+	before := bits.TrailingZeros64(m) &^ 7 & 63 // bits
+	length := before/8 + 3
+	final := byte(w >> before)
+	w &= 1<<before - 1
+	if final == 'm' {
+		if t.knownSGR(w) {
+			return length
+		}
+		return 0
+	}
+	if final > 0x7e {
+		return 0
+	}
+	ps := &t.parser
+	q := &ps.params
+	q.n, q.colon, q.extra = 0, 0, false
+	ps.prefix, ps.mid = 0, [2]byte{}
+	if byte(w) == '?' {
+		ps.prefix = '?'
+		w >>= 8
+	}
+	if w != 0 {
+		v, k := int32(0), 0
+		for ; w != 0; w >>= 8 {
+			d := byte(w) - '0'
+			if d <= 9 {
+				v = v*10 + int32(d)
+				continue
+			}
+			if d != ';'-'0' {
+				return 0
+			}
+			q.v[k%maxParams] = min(v, maxParam)
+			v = 0
+			k++
+		}
+		q.v[k%maxParams] = min(v, maxParam)
+		q.n = k + 1
+	}
+	if ps.prefix == 0 {
+		t.plainCSI(final)
+	} else {
+		t.dispatchCSI(final)
+	}
+	return length
 }
 
 // step moves the parser by one byte inside an escape or control sequence.

@@ -1,9 +1,6 @@
 package vt
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "encoding/binary"
 
 // sgrStep is what a short SGR made of a style. Programs send the same few all
 // the time, so they are not read anew: see knownSGR.
@@ -20,32 +17,24 @@ func (s *sgrSteps) of(params uint64, from uint32) *[2]sgrStep {
 	return &s[(params^uint64(from)*0xC2B2AE3D27D4EB4F)*0x9E3779B97F4A7C15>>58]
 }
 
-// knownSGR executes the SGR that p begins with if it was seen with this style
-// before, and returns its length; else 0.
-func (t *Terminal) knownSGR(p []byte) int {
+// knownSGR executes an SGR if it was seen with this style before, and reports
+// whether it did.
+func (t *Terminal) knownSGR(params uint64) bool {
 	pen := &t.cur.pen
-	if len(p) < 11 || p[1] != '[' || pen.match != penExact {
-		return 0
-	}
-	params, n := binary.LittleEndian.Uint64(p[2:]), 8
-	if m := params & 0x4040404040404040; m != 0 { // in final bytes, and in no parameter
-		n = bits.TrailingZeros64(m) >> 3
-		params &= 1<<(8*n) - 1
+	if pen.match != penExact {
+		return false
 	}
 	from := pen.bits.style()
 	steps := t.styles.steps.of(params, from)
 	step := &steps[0]
 	if step.params != params || step.from != from {
 		if step = &steps[1]; step.params != params || step.from != from {
-			return 0
+			return false
 		}
-	}
-	if p[2+n] != 'm' {
-		return 0
 	}
 	pen.style = t.styles.list[step.to]
 	pen.bits = pen.bits&cellProtected | cell(step.to)<<styleShift
-	return n + 3
+	return true
 }
 
 // learnSGR executes an SGR whose parameters were read, and remembers it if it

@@ -27,7 +27,7 @@ type run struct {
 
 // typedSlack is the capacity behind the row's end, so that whole words can be
 // stored.
-const typedSlack = 8
+const typedSlack = 7
 
 // retype makes a row typed whose cells are all empty.
 func (l *line) retype() {
@@ -196,68 +196,79 @@ func (t *typed) restyle(x, end int, style uint32) {
 	case end == t.runEnd(j) && to < len(t.runs) && t.runs[to].style == style:
 		to++
 	}
-	t.runs = slices.Replace(t.runs, from, to, parts[:n]...)
+	if n == to-from {
+		copy(t.runs[from:to], parts[:n])
+	} else {
+		t.runs = slices.Replace(t.runs, from, to, parts[:n]...)
+	}
 }
 
-// typeASCII prints the printable ASCII that p begins with, where it continues a
-// typed row, and returns how much that is: 0 where it must be printed in another
-// way. It reads the text once and stores it as it is, which is what makes plain
-// output fast.
+// typeASCII prints the printable ASCII that p begins with into a typed row, and
+// returns how much that is: 0 where it must be printed in another way. It reads
+// the text once and stores it as it is, which is what makes plain output fast.
 func (t *Terminal) typeASCII(p []byte) int {
+	if !t.quick || len(p) < 8 {
+		return 0
+	}
+	if t.cur.pending {
+		t.wrap()
+	}
 	l, x := t.row(t.cur.y), t.cur.x
 	typed := &l.typed
-	if !typed.on || !t.quick || t.cur.pending || x < len(typed.text) {
+	if !typed.on {
 		return 0
 	}
 	room := t.lineEndIn(l) - x
 	if room <= 0 {
 		return 0
 	}
-	if x > len(typed.text) {
+	old := len(typed.text)
+	if x > old {
 		typed.pad(x)
+		old = x
 	}
-	n := min(copyASCII(typed.text[x:x+room+typedSlack], p, room), room)
-	typed.text, typed.ahead = typed.text[:x+n], true
-	style := t.penBits().style()
-	if last := &typed.runs[len(typed.runs)-1]; last.style != style {
-		if last.begin == x {
-			last.style = style // the row was empty
-		} else {
-			typed.runs = append(typed.runs, run{x, style})
-		}
-	}
-	l.written(x, n, t.stamp)
-	t.last = lastChar{content: cell(p[n-1]), join: joinPlain}
-	if x += n; n == room {
-		if x == l.cols() {
-			l.endChanged()
-		}
-		x--
-		t.cur.pending = true
-	}
-	t.cur.x = x
-	return n
-}
-
-// copyASCII copies the printable ASCII that p begins with to dst, which has
-// room for so much and typedSlack. It returns how much that is, or more than
-// the room.
-func copyASCII(dst, p []byte, room int) int {
 	n := 0
-	for ; n < room; n += 8 {
-		if n+8 > len(p) {
+	for dst := typed.text[x : x+room+typedSlack]; n <= len(p)-8 && n <= len(dst)-8; {
+		from, to := p[n:n+8:n+8], dst[n:n+8:n+8]
+		v := binary.LittleEndian.Uint64(from)
+		stop := unprintable(v)
+		if left := room - n; left < 8 {
+			stop |= 0x80 << (8 * left)
+		}
+		if stop != 0 {
+			some := bits.TrailingZeros64(stop) &^ 7 & 63
+			mask := uint64(1)<<some - 1
+			binary.LittleEndian.PutUint64(to, v&mask|binary.LittleEndian.Uint64(to)&^mask)
+			n += some / 8
 			break
 		}
-		v := binary.LittleEndian.Uint64(p[n:])
-		binary.LittleEndian.PutUint64(dst[n:], v)
-		if m := unprintable(v); m != 0 {
-			return n + bits.TrailingZeros64(m)>>3
+		binary.LittleEndian.PutUint64(to, v)
+		n += 8
+	}
+	end, style := x+n, t.penBits().style()
+	if end > old {
+		typed.text = typed.text[:end]
+	}
+	typed.ahead = true
+	switch last := &typed.runs[len(typed.runs)-1]; {
+	case x < old:
+		typed.restyle(x, end, style)
+	case last.style == style:
+	case last.begin == x: // the row was empty
+		last.style = style
+	default:
+		typed.runs = append(typed.runs, run{x, style})
+	}
+	l.written(x, n, t.stamp)
+	t.last.content, t.last.join = cell(p[n-1]), joinPlain
+	if n == room {
+		if end == l.cols() {
+			l.endChanged()
 		}
+		end--
+		t.cur.pending = true
 	}
-	for n < room && n < len(p) && p[n] >= 0x20 && p[n] < 0x7f {
-		dst[n] = p[n]
-		n++
-	}
+	t.cur.x = end
 	return n
 }
 
