@@ -44,8 +44,11 @@ func (d *dumper) lines(n int, at func(i int) *line) {
 
 // drawnEnd is one past the last cell that is not as an empty row has it.
 func (l *line) drawnEnd() int {
+	if l.typed.on {
+		return len(l.typed.text)
+	}
 	n := l.cols()
-	for n > 0 && l.cells()[n-1]&^cellPad == 0 {
+	for n > 0 && l.grid[n-1]&^cellPad == 0 {
 		n--
 	}
 	return n
@@ -54,7 +57,7 @@ func (l *line) drawnEnd() int {
 // endsBlank reports a blank last cell that no wide character made, or a part of
 // an image. Only rewrapping makes such a row run on.
 func (l *line) endsBlank() bool {
-	c := l.cells()[l.cols()-1]
+	c := l.at(l.cols() - 1)
 	return c.blank() && c&cellPad == 0 || c.tile()
 }
 
@@ -63,13 +66,13 @@ func (l *line) endsBlank() bool {
 // erased again.
 func (d *dumper) wrapTo(l *line, end int, next *line) {
 	filler := " "
-	if n := l.cols(); l.cells()[n-1]&cellPad != 0 {
+	if n := l.cols(); l.at(n-1)&cellPad != 0 {
 		if end < n-1 {
 			d.addf("\x1b[%dC", n-1-end)
 			d.join = joinNone
 		}
 		filler = "\u3000" // a wide character that does not fit
-	} else if c := next.cells()[0]; !c.blank() && !c.tile() && d.t.styles.list[c.style()].bg == 0 {
+	} else if c := next.at(0); !c.blank() && !c.tile() && d.t.styles.list[c.style()].bg == 0 {
 		if r := d.t.firstRune(c); !d.join.takes(propsOf(r) & classMask) {
 			return
 		}
@@ -83,11 +86,11 @@ func (d *dumper) wrapTo(l *line, end int, next *line) {
 // before, and at the returned column afterwards.
 func (d *dumper) cells(l *line, from, to int) int {
 	for x := from; x < to; {
-		c := l.cells()[x]
+		c := l.at(x)
 		if !c.blank() {
 			d.setStamp(l.stampAt(x))
 		}
-		if n := d.ascii(l.cells()[x:l.sameStamp(x, to)]); n > 0 {
+		if n := d.ascii(l, x, l.sameStamp(x, to)); n > 0 {
 			x += n
 			continue
 		}
@@ -106,7 +109,7 @@ func (d *dumper) cells(l *line, from, to int) int {
 			continue
 		}
 		n := 1
-		for x+n < to && l.cells()[x+n]&^cellPad == c&^cellPad {
+		for x+n < to && l.at(x+n)&^cellPad == c&^cellPad {
 			n++
 		}
 		d.join = joinNone
@@ -136,10 +139,20 @@ func (d *dumper) control(final byte, n int) {
 	d.b = append(d.b, final)
 }
 
-// ascii prints the ASCII characters of one style that cells begin with, and
-// returns how many there are.
-func (d *dumper) ascii(cells []cell) int {
+// ascii prints the ASCII characters of one style from column x on, before to,
+// and returns how many there are.
+func (d *dumper) ascii(l *line, x, to int) int {
+	if l.typed.on {
+		text := l.typed.textAt(x, to)
+		if len(text) > 0 {
+			d.setStyleOf(l.typed.at(x))
+			d.b = append(d.b, text...)
+			d.join = joinPlain
+		}
+		return len(text)
+	}
 	n := 0
+	cells := l.grid[x:to]
 	for _, c := range cells {
 		if v := c & (1<<styleShift - 1) &^ cellProtected; v == 0 || v >= utf8.RuneSelf || (c^cells[0])&^contentMask != 0 {
 			break

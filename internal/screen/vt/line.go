@@ -19,6 +19,14 @@ func (l *line) cells() []cell {
 	return l.grid
 }
 
+// at returns the cell in column x.
+func (l *line) at(x int) cell {
+	if l.typed.on {
+		return l.typed.at(x)
+	}
+	return l.grid[x]
+}
+
 // edit returns the cells to be changed.
 func (l *line) edit() []cell {
 	if l.typed.on {
@@ -37,7 +45,7 @@ func (l *line) clear(blank cell) {
 	} else {
 		clear(l.grid)
 	}
-	l.retype()
+	l.retype(0)
 	if blank != 0 {
 		l.typed.erase(0, l.cols(), blank.style())
 	}

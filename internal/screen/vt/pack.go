@@ -216,32 +216,45 @@ func (l *line) unpack(p []byte) {
 	l.wrapped, l.prompt = flags&packWrapped != 0, PromptMarks(flags/packPrompt)&(CommandEnd<<1-1)
 	n := number()
 	l.size = LineSize(n / packSize)
-	l.typed.on, l.typed.ahead = false, false
-	clear(l.grid)
-	cells := l.grid[:n%packSize]
+	n %= packSize
 	l.stamp = 0
 	if flags&packMixed == 0 {
 		l.stamp = stamp(number())
 	} else {
 		l.stamp, l.spans = mixed, l.spans[:0]
-		for x := 0; x < len(cells); {
+		for x := 0; x < n; {
 			x += number()
 			l.spans = append(l.spans, span{x, stamp(number())})
 		}
 		l.closeSpans()
 	}
-	if flags&packStyled != 0 {
-		for x := 0; x < len(cells); {
-			n := number()
-			fill(cells[x:x+n], cell(number())<<styleShift)
-			x += n
-		}
-	}
 	if flags&packBytes != 0 {
-		for i := range cells {
-			cells[i] |= cell(p[i])
+		inked := l.cols()
+		if l.typed.on {
+			inked = l.typed.inked
 		}
+		l.retype(inked)
+		t := &l.typed
+		if flags&packStyled != 0 {
+			t.runs = t.runs[:0]
+			for x := 0; x < n; {
+				width := number()
+				t.runs = append(t.runs, run{x, uint32(number())})
+				x += width
+			}
+		}
+		t.text, t.ahead = append(t.text, p...), true
 		return
+	}
+	l.typed.on, l.typed.ahead = false, false
+	clear(l.grid)
+	cells := l.grid[:n]
+	if flags&packStyled != 0 {
+		for x := 0; x < n; {
+			width := number()
+			fill(cells[x:x+width], cell(number())<<styleShift)
+			x += width
+		}
 	}
 	for i := range cells {
 		cells[i] |= cell(binary.LittleEndian.Uint32(p[4*i:]))

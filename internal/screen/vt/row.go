@@ -69,7 +69,10 @@ func (r Row) AppendCell(dst []byte, col int) []byte {
 
 // TextLen is the number of cells without trailing blanks and spaces.
 func (r Row) TextLen() int {
-	cells := r.l.cells()
+	if r.l.typed.on {
+		return r.l.typed.textLen()
+	}
+	cells := r.l.grid
 	n := len(cells)
 	for n > 0 && (cells[n-1].blank() || cells[n-1].content() == ' ' || r.t.showsImage(cells[n-1])) {
 		n--
@@ -79,6 +82,9 @@ func (r Row) TextLen() int {
 
 // AppendText appends the row's text without trailing blanks and spaces.
 func (r Row) AppendText(dst []byte) []byte {
+	if r.l.typed.on {
+		return r.l.typed.appendText(dst)
+	}
 	for _, c := range r.l.cells()[:r.TextLen()] {
 		switch v := c.content(); {
 		case c&cellSpacer != 0:

@@ -1,6 +1,7 @@
 package vt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -29,14 +30,14 @@ type run struct {
 // stored.
 const typedSlack = 7
 
-// retype makes a row typed whose cells are all empty.
-func (l *line) retype() {
+// retype makes a row typed, and empty: its cells from column inked on are.
+func (l *line) retype(inked int) {
 	t := &l.typed
 	if t.text == nil {
 		t.text = make([]byte, 0, l.cols()+typedSlack)
 		t.runs = make([]run, 1, 4)
 	}
-	t.on, t.ahead, t.inked = true, false, 0
+	t.on, t.ahead, t.inked = true, inked > 0, inked
 	t.text, t.runs = t.text[:0], t.runs[:1]
 	t.runs[0].style = 0
 }
@@ -88,6 +89,57 @@ func (t *typed) runEnd(i int) int {
 		return t.runs[i+1].begin
 	}
 	return len(t.text)
+}
+
+// runAt is the number of the run that column x is in.
+func (t *typed) runAt(x int) int {
+	i := len(t.runs) - 1
+	for t.runs[i].begin > x {
+		i--
+	}
+	return i
+}
+
+// at is the cell in column x.
+func (t *typed) at(x int) cell {
+	if x >= len(t.text) {
+		return 0
+	}
+	return cell(t.runs[t.runAt(x)].style)<<styleShift | cell(t.text[x])
+}
+
+// textAt is the text of one style from column x on, before to, up to a blank.
+func (t *typed) textAt(x, to int) []byte {
+	if x >= len(t.text) {
+		return nil
+	}
+	text := t.text[x:min(to, t.runEnd(t.runAt(x)))]
+	if n := bytes.IndexByte(text, 0); n >= 0 {
+		return text[:n]
+	}
+	return text
+}
+
+// textLen is the length of the text without blanks and spaces at the end.
+func (t *typed) textLen() int {
+	n := len(t.text)
+	for n > 0 && (t.text[n-1] == 0 || t.text[n-1] == ' ') {
+		n--
+	}
+	return n
+}
+
+// appendText appends the text without blanks and spaces at the end.
+func (t *typed) appendText(dst []byte) []byte {
+	begin := len(dst)
+	dst = append(dst, t.text[:t.textLen()]...)
+	for n := begin; ; dst[n] = ' ' {
+		k := bytes.IndexByte(dst[n:], 0)
+		if k < 0 {
+			return dst
+		}
+		n += k
+	}
 }
 
 // isStyled reports whether any column has a style.
@@ -164,10 +216,7 @@ func (t *typed) trim(n int) {
 
 // restyle gives columns [x, end) of the text a style.
 func (t *typed) restyle(x, end int, style uint32) {
-	i := len(t.runs) - 1
-	for t.runs[i].begin > x {
-		i--
-	}
+	i := t.runAt(x)
 	if t.runs[i].style == style && end <= t.runEnd(i) {
 		return
 	}
