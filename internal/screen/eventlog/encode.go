@@ -83,11 +83,12 @@ const (
 
 // special has the high bit set in the lowest byte of x (and perhaps in higher
 // ones, but never in a lower one) that JSON wants escaped: a control below
-// 0x20, a quote or a backslash.
+// 0x20, a quote or a backslash. Flipping the second bit moves the quote next to
+// the controls and leaves those where they are.
 func special(x uint64) uint64 {
-	quote := x ^ (ones * '"')
-	slash := x ^ (ones * '\\')
-	return ((x-ones*0x20)&^x | (quote-ones)&^quote | (slash-ones)&^slash) & highs
+	low := (x ^ ones*2) - ones*0x21
+	slash := (x ^ ones*'\\') - ones
+	return (low | slash) &^ x & highs
 }
 
 // plain returns how many bytes at the start of s need no escape.
@@ -151,30 +152,41 @@ func appendEscaped(b, s []byte) []byte {
 	return b
 }
 
-// escapeInto escapes s into dst, eight bytes at a time and without a call for
+// escapeInto escapes s into dst, sixteen bytes at a time and without a call for
 // the short runs that are typical of terminal output. It returns the number of
 // bytes written.
 func escapeInto(dst, s []byte, table *[256]escape) int {
 	j := 0
-	for len(s) >= 8 {
-		x := binary.LittleEndian.Uint64(s)
-		binary.LittleEndian.PutUint64(dst[j:], x)
-		m := special(x)
-		if m == 0 {
-			s = s[8:]
-			j += 8
-			continue
+	for {
+		n, m := 0, uint64(0)
+		for to := dst[j:]; n <= len(s)-16 && n <= len(to)-16; n += 16 {
+			x, y := (*[16]byte)(s[n:n+16:n+16]), (*[16]byte)(to[n:n+16:n+16])
+			v, w := binary.LittleEndian.Uint64(x[:8]), binary.LittleEndian.Uint64(x[8:])
+			binary.LittleEndian.PutUint64(y[:8], v)
+			binary.LittleEndian.PutUint64(y[8:], w)
+			if m = special(v); m != 0 {
+				break
+			}
+			if m = special(w); m != 0 {
+				n += 8
+				break
+			}
 		}
-		n := bits.TrailingZeros64(m) / 8
-		e := &table[s[n]]
+		if m == 0 {
+			j += n
+			s = s[n:]
+			break
+		}
+		n += bits.TrailingZeros64(m) / 8
 		j += n
-		binary.LittleEndian.PutUint64(dst[j:], e.word)
+		e := &table[s[n]]
+		binary.LittleEndian.PutUint64(dst[j:j+8:j+8], e.word)
 		j += e.len
 		s = s[n+1:]
 	}
 	for _, c := range s {
 		if e := &table[c]; e.len > 0 {
-			binary.LittleEndian.PutUint64(dst[j:], e.word)
+			binary.LittleEndian.PutUint64(dst[j:j+8:j+8], e.word)
 			j += e.len
 		} else {
 			dst[j] = c
