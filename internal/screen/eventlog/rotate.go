@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"unicode/utf8"
 
 	"den/internal/base/fault"
@@ -59,6 +60,7 @@ func (w *Writer) begin(lines []byte) error {
 	if err != nil {
 		return err
 	}
+	head = slices.Grow(head, len(repaint)*9/8+6*min(len(repaint), escapeBlock)) // in one piece: it may be large
 	switch {
 	case len(repaint) == 0:
 	case utf8.Valid(repaint):

@@ -17,7 +17,7 @@ import (
 // the terminal is inside a string, such as a title, that is not.
 func (t *Terminal) Dump() []byte {
 	t.wrapDeep()
-	d := dumper{t: t, b: make([]byte, 0, 4096), stamp: stampOf(0)}
+	d := dumper{t: t, b: make([]byte, 0, 4096+t.hist.cold.size()*9/8), stamp: stampOf(0)}
 	d.add(dumpIntro + "\x1b[?2027h") // rows may hold characters that were joined
 	d.images()
 	d.mainScreen()

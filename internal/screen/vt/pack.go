@@ -54,6 +54,15 @@ func (c *coldRows) push(l *line) {
 	c.n++
 }
 
+// size is the number of bytes of the rows, or somewhat more.
+func (c *coldRows) size() int {
+	n := 0
+	for _, p := range c.pages {
+		n += len(p.data)
+	}
+	return n
+}
+
 // drop forgets the oldest row.
 func (c *coldRows) drop() {
 	c.n--
