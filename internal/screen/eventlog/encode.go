@@ -136,7 +136,7 @@ var escapes = lazy.Value[*[256]escape]{Make: func() *[256]escape {
 
 // escapeBlock is how much is escaped between two checks of the buffer's
 // capacity.
-const escapeBlock = 4 << 10
+const escapeBlock = 1 << 10
 
 // appendEscaped appends s, which must be valid UTF-8, as the content of a JSON
 // string. Only what JSON requires is escaped.

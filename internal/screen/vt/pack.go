@@ -21,37 +21,75 @@ const (
 	packSize = 4096 // above it is the row's size: no row has so many cells
 )
 
-// pageRows is the number of packed rows in one allocation.
-const pageRows = 64
+// pageBytes is the size of a page of packed rows, if none of its rows needs more.
+const pageBytes = 16 << 10
+
+// spareEntries bounds the pages that are kept to be used again: the rows that
+// are dropped are now larger, now smaller than those that come.
+const spareEntries = 2
 
 // coldRows is packed rows, oldest first.
 type coldRows struct {
-	pages   []*page // all but the last are full
-	dropped int     // rows of the first page that are gone
-	n       int
-	spare   *page // a page to use again, or nil
+	pages []*page
+	first int // number of the oldest row
+	n     int
+	spare []*page
 }
 
+// page is packed rows one after the other. Their ends stand behind them, from
+// the end of the capacity on downwards.
 type page struct {
-	data []byte
-	ends [pageRows]uint32 // of each row in data
-	n    int
+	first int // number of its first row
+	n     int
+	data  []byte
+}
+
+// endBytes is the size of a row's end.
+const endBytes = 4
+
+func (p *page) room() int { return cap(p.data) - len(p.data) - endBytes*p.n }
+
+// endAt returns where the end of row i stands.
+func (p *page) endAt(i int) []byte {
+	all := p.data[:cap(p.data)]
+	return all[len(all)-endBytes*(i+1):]
+}
+
+// row returns row i.
+func (p *page) row(i int) []byte {
+	start := uint32(0)
+	if i > 0 {
+		start = binary.LittleEndian.Uint32(p.endAt(i - 1))
+	}
+	return p.data[start:binary.LittleEndian.Uint32(p.endAt(i))]
 }
 
 func (c *coldRows) push(l *line) {
-	if len(c.pages) == 0 || c.pages[len(c.pages)-1].n == pageRows {
-		p := c.spare
-		if c.spare = nil; p == nil {
-			p = &page{data: make([]byte, 0, 1024)}
-		}
-		p.data, p.n = p.data[:0], 0
-		c.pages = append(c.pages, p)
+	var p *page
+	if n := len(c.pages); n > 0 {
+		p = c.pages[n-1]
 	}
-	p := c.pages[len(c.pages)-1]
+	if p == nil || p.room() < cellRoom*(1+l.cols()) && p.room() < l.packedRoom() {
+		p = c.addPage(l.packedRoom())
+	}
 	p.data = l.appendPacked(p.data)
-	p.ends[p.n] = uint32(len(p.data))
+	binary.LittleEndian.PutUint32(p.endAt(p.n), uint32(len(p.data)))
 	p.n++
 	c.n++
+}
+
+// addPage adds a page with room for a row.
+func (c *coldRows) addPage(room int) *page {
+	var p *page
+	if n := len(c.spare); n > 0 {
+		p, c.spare = c.spare[n-1], c.spare[:n-1]
+	}
+	if p == nil || cap(p.data) < room {
+		p = &page{data: make([]byte, 0, max(pageBytes, room))}
+	}
+	p.first, p.n, p.data = c.first+c.n, 0, p.data[:0]
+	c.pages = append(c.pages, p)
+	return p
 }
 
 // size is the number of bytes of the rows, or somewhat more.
@@ -66,35 +104,63 @@ func (c *coldRows) size() int {
 // drop forgets the oldest row.
 func (c *coldRows) drop() {
 	c.n--
-	if c.dropped++; c.dropped == pageRows {
-		c.spare, c.dropped = c.pages[0], 0
+	c.first++
+	if p := c.pages[0]; c.first == p.first+p.n {
 		copy(c.pages, c.pages[1:])
 		c.pages = c.pages[:len(c.pages)-1]
+		if len(c.spare) < spareEntries {
+			c.spare = append(c.spare, p)
+		}
 	}
 }
 
 // cut forgets the rows from row n on.
 func (c *coldRows) cut(n int) {
 	c.n = n
-	last := c.dropped + n // rows that stay in the pages
-	pages := (last + pageRows - 1) / pageRows
-	if c.pages = c.pages[:pages]; pages == 0 {
-		return
+	last := len(c.pages) - 1
+	for last >= 0 && (n == 0 || c.pages[last].first >= c.first+n) {
+		last--
 	}
-	p := c.pages[pages-1]
-	if p.n = last - (pages-1)*pageRows; p.n < pageRows {
-		p.data = p.data[:p.ends[p.n-1]]
+	if c.pages = c.pages[:last+1]; last >= 0 {
+		p := c.pages[last]
+		p.n = c.first + n - p.first
+		p.data = p.data[:binary.LittleEndian.Uint32(p.endAt(p.n-1))]
 	}
 }
 
 func (c *coldRows) at(i int) []byte {
-	i += c.dropped
-	p := c.pages[i/pageRows]
-	start := uint32(0)
-	if i %= pageRows; i > 0 {
-		start = p.ends[i-1]
+	i += c.first
+	from, to := 0, len(c.pages)
+	for from+1 < to {
+		if mid := (from + to) / 2; c.pages[mid].first <= i {
+			from = mid
+		} else {
+			to = mid
+		}
 	}
-	return p.data[start:p.ends[i]]
+	p := c.pages[from]
+	return p.row(i - p.first)
+}
+
+// What the parts of a packed row take at most: the flags, the length, the stamp
+// and the row's end, a run of a style, a span of a stamp, and all of a cell.
+const (
+	headRoom  = 1 + binary.MaxVarintLen16 + binary.MaxVarintLen64 + endBytes
+	styleRoom = binary.MaxVarintLen16 + binary.MaxVarintLen32
+	spanRoom  = binary.MaxVarintLen16 + binary.MaxVarintLen64
+	cellRoom  = 4 + styleRoom + spanRoom
+)
+
+// packedRoom is what the row takes at most when it is packed.
+func (l *line) packedRoom() int {
+	n := headRoom
+	if l.stamp == mixed {
+		n += spanRoom * len(l.spans)
+	}
+	if l.typed.on {
+		return n + len(l.typed.text) + styleRoom*len(l.typed.runs)
+	}
+	return n + (4+styleRoom)*l.cols()
 }
 
 func (l *line) appendPacked(dst []byte) []byte {
@@ -145,7 +211,14 @@ func (l *line) packFlags() byte {
 }
 
 func (l *line) appendPackedHead(dst []byte, flags byte, cells int) []byte {
-	dst = binary.AppendUvarint(append(dst, flags), uint64(cells)+packSize*uint64(l.size))
+	if n := cells + packSize*int(l.size); n < 0x80 {
+		dst = append(dst, flags, byte(n))
+	} else {
+		dst = binary.AppendUvarint(append(dst, flags), uint64(n))
+	}
+	if l.stamp != mixed {
+		return binary.AppendUvarint(dst, uint64(l.stamp))
+	}
 	return l.appendPackedStamps(dst, cells)
 }
 

@@ -1,7 +1,6 @@
 package vt
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 )
@@ -27,30 +26,48 @@ func TestPackedRowsUnpack(t *testing.T) {
 	}
 }
 
-// The rows that a history keeps are the last ones pushed, however many.
+// The rows that a history keeps are the last ones pushed, however many. Some are
+// so long that a page holds few of them, or one.
 func TestHistoryKeepsTheNewest(t *testing.T) {
-	for _, most := range []int{0, 1, 3, hotRows - 1, hotRows, hotRows + 1, pageRows, 3*pageRows + 5} {
+	const cols = 1800
+	fill := func(l *line, i int) *line {
+		l.clear(0)
+		cells := l.edit()
+		for x := range (i*i*i)%cols + 1 {
+			cells[x] = cell('à'+i%20) | cell(x*i%3)<<styleShift
+		}
+		return l
+	}
+	check := func(t *testing.T, h *history, from int) {
+		t.Helper()
+		if h.first != int64(from) {
+			t.Fatalf("first %d of %d, want %d", h.first, h.len(), from)
+		}
+		for j := range h.len() {
+			got, want := h.at(j, newLines(1, cols)[0]), fill(newLines(1, cols)[0], from+j)
+			if !slices.Equal(got.cells(), want.cells()) {
+				t.Fatalf("at most %d: row %d from %d is %x", h.max, j, from, got.cells())
+			}
+		}
+	}
+	for _, most := range []int{0, 1, 3, hotRows - 1, hotRows, hotRows + 1, 40, 133} {
 		h := history{max: most}
-		row := &line{grid: make([]cell, 8)}
-		for i := range 5 * pageRows {
-			row.clear(0)
-			for x, b := range fmt.Sprint(i) {
-				row.edit()[x] = cell(b)
+		row := newLines(1, cols)[0]
+		for i := range 300 {
+			row = h.push(fill(row, i))
+			if want := min(i+1, most); h.len() != want {
+				t.Fatalf("%d of %d rows after %d", h.len(), most, i+1)
 			}
-			row = h.push(row)
-			if want := min(i+1, most); h.len() != want || h.first != int64(i+1-want) {
-				t.Fatalf("%d of %d rows after %d, first %d", h.len(), most, i+1, h.first)
+			if i%29 == 0 || i > 290 {
+				check(t, &h, i+1-h.len())
 			}
-			for j := range h.len() {
-				got := h.at(j, &line{grid: make([]cell, 8)})
-				want := &line{grid: make([]cell, 8)}
-				for x, b := range fmt.Sprint(int(h.first) + j) {
-					want.edit()[x] = cell(b)
-				}
-				if !slices.Equal(got.cells(), want.cells()) {
-					t.Fatalf("at most %d: row %d after %d is %x", most, j, i, got.cells())
-				}
+		}
+		first := int(h.first)
+		for n := h.len(); n >= 0; n -= 1 + n/5 {
+			if h.cut(n); h.len() != n {
+				t.Fatalf("%d rows, cut at %d", h.len(), n)
 			}
+			check(t, &h, first)
 		}
 	}
 }

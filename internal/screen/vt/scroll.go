@@ -43,18 +43,16 @@ func (t *Terminal) reverseIndex() {
 func (t *Terminal) scrollUp(n int) {
 	m := &t.margins
 	n = min(n, m.bottom-m.top+1)
-	if !t.fullWidth() {
+	switch {
+	case !t.fullWidth():
 		t.shiftBlockUp(m.top, n)
-		return
-	}
-	if m.top == 0 && !t.altActive() {
-		blank := t.blank()
-		for range n {
+	case m.top == 0 && !t.altActive():
+		for blank := t.blank(); n > 0; n-- {
 			t.pushTop(blank)
 		}
-		return
+	default:
+		t.deleteRows(m.top, n)
 	}
-	t.deleteRows(m.top, n)
 }
 
 // pushTop moves the top row into the scrollback and opens an empty row at the

@@ -253,12 +253,9 @@ func (l *line) appendStamps(dst []stamp, n int) []stamp {
 	return dst
 }
 
-// appendPackedStamps appends the stamp of a packed row, or as many stamps as
-// it has cells: how many cells, which stamp.
+// appendPackedStamps appends the stamps of the cells of a packed row: how many
+// cells, which stamp.
 func (l *line) appendPackedStamps(dst []byte, cells int) []byte {
-	if l.stamp != mixed {
-		return binary.AppendUvarint(dst, uint64(l.stamp))
-	}
 	for x := 0; x < cells; {
 		end := l.sameStamp(x, cells)
 		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(end-x)), uint64(l.stampAt(x)))
