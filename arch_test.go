@@ -143,7 +143,7 @@ var allowed = map[string][]string{
 	"internal/keeper/daemon": {
 		"internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/poll", "internal/base/rpc",
 		"internal/process/pty", "internal/process/tree",
-		"internal/session", "internal/session/cell", "internal/session/home",
+		"internal/session", "internal/session/home",
 		"internal/place/decisive", "internal/place/provider", "internal/place/provider/factory", "internal/place/sandbox", "internal/place/workspace", "internal/place/worktree",
 		"internal/agent", "internal/agent/budget", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/protocol",
 		"internal/agent/conversation/sources", "internal/agent/harness", "internal/agent/harness/ipc", "internal/agent/permission", "internal/agent/runner/drivers",

@@ -13,7 +13,6 @@ import (
 	"den/internal/keeper/receiver"
 	"den/internal/keeper/waiting"
 	"den/internal/session"
-	"den/internal/session/cell"
 )
 
 // attentionInterval is how often those who follow what waits for a person are
@@ -66,7 +65,7 @@ func (d *daemon) attention(ctx context.Context, file string) keeper.Attention {
 			a.Harness = &report
 			all.Recent = append(all.Recent, report.Approvals.Recent...)
 		} else if !a.Harnessed {
-			a.Cell = d.askingCell(status)
+			d.findAskingCell(&a)
 		}
 		agents = append(agents, a)
 	}
@@ -90,21 +89,18 @@ func (d *daemon) harnessReports(ctx context.Context) (reports map[string]waiting
 	return reports, unreachable
 }
 
-// askingCell returns the cell that asks something in an agent's session, or
-// nil.
-func (d *daemon) askingCell(status keeper.AgentStatus) *cell.Record {
-	if status.DenSession == "" || status.Actual != keeper.Running {
-		return nil
+// findAskingCell adds the cell that asks something in an agent's session.
+func (d *daemon) findAskingCell(a *waiting.Agent) {
+	if a.Status.DenSession == "" || a.Status.Actual != keeper.Running {
+		return
 	}
-	s, err := session.Open(d.home, status.DenSession, session.Options{})
+	s, err := session.Open(d.home, a.Status.DenSession, session.Options{})
 	if err != nil {
-		return nil // a session that is not there asks nothing
+		return // a session that is not there asks nothing
 	}
-	r, err := s.Cells().Load("")
-	if err != nil || r.Final() || !r.Asks() {
-		return nil // most have no cells
+	if r, err := s.Cells().Load(""); err == nil && !r.Final() && r.Asks() { // most have no cells
+		a.Cell = &r
 	}
-	return &r
 }
 
 // tellReceivers tells the workspace's receiver of webhooks what begins to need a

@@ -174,27 +174,36 @@ func (h *Host) beginEnd() {
 	}
 }
 
-// drainQuiet is how long a terminal that something still holds open must be
-// silent after the program's end.
-const drainQuiet = 50 * time.Millisecond
+const (
+	// drainQuiet is how long a terminal that something still holds open must be
+	// silent after the program's end.
+	drainQuiet = 50 * time.Millisecond
+	// backlogPasses is more than what a program can leave unread takes: 68 KiB in
+	// the kernel, and the chunks that the reader is ahead.
+	backlogPasses = 4 * chunksAhead
+)
 
 // drainTerminal waits until all of the program's output was read. Usually the
 // terminal hangs up with the program. If a process that outlives it holds the
-// terminal open, output counts as complete after drainQuiet of silence.
+// terminal open, output counts as complete after drainQuiet of silence in which
+// nothing was left to read: the reader may be slower than the silence.
 func (h *Host) drainTerminal(read <-chan struct{}) {
-	for {
-		before := h.core.lastActivity()
+	begun := h.core.lastActivity()
+	for before := begun; ; {
 		select {
 		case <-read:
 			return
 		case <-time.After(drainQuiet):
-			if h.core.lastActivity() == before || h.isKilled() {
-				return
-			}
-			if time.Since(h.tree.Exit().At) > time.Second {
-				return // an orphan that floods the terminal is not waited for
-			}
 		}
+		now := h.core.lastActivity()
+		if now == before && !h.tty.OutputPending() {
+			return
+		}
+		// An orphan that floods the terminal is not waited for.
+		if now-begun > backlogPasses && time.Since(h.tree.Exit().At) > time.Second {
+			return
+		}
+		before = now
 	}
 }
 

@@ -275,7 +275,7 @@ func (c *Conversation) await(ctx context.Context, limit time.Duration) (conn *ip
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case within.Err() != nil:
+	case within.Err() != nil, limit > 0 && fault.KindOf(err) == fault.Timeout:
 		return nil, fault.Hintf(fault.Errorf(fault.Timeout, "ask agent '%s': it is %s, and took no message within %s", c.agent, actual, limit), "'den ps' tells why; ask again with more time (--timeout)")
 	case waited != nil:
 		return nil, waited

@@ -46,7 +46,11 @@ func dialError(path string, err error) error {
 	case errors.Is(err, syscall.EPERM): // the kernel's word for what a filter of system calls does not let through
 		return fault.Hintf(fault.Errorf(fault.Denied, "connect to the harness: %w", err), "a sandbox does not let this command connect: run it outside of the sandbox (codex: sandbox_permissions \"require_escalated\")")
 	}
-	return fault.Errorf(fault.Unreachable, "connect to the harness: %w", err)
+	kind := fault.Unreachable
+	if errors.Is(err, context.DeadlineExceeded) { // the caller's time is over, perhaps a moment before its context says so
+		kind = fault.Timeout
+	}
+	return fault.Errorf(kind, "connect to the harness: %w", err)
 }
 
 // Close ends the connection.
