@@ -5,5 +5,5 @@
 // own.
 //
 // Its packages import session and what is below. Begin with provider.Provider,
-// the small interface that every place implements, and workspace.Load.
+// the contract that every place implements, and workspace.Load.
 package place

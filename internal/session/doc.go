@@ -1,5 +1,5 @@
 // Package session is the Go API over sessions, active or over, local or remote:
-// the command line and the providers call it.
+// the command line, the providers and all else that opens terminals call it.
 //
 // A Session holds no connection and needs no Close. Every method dials the
 // host, and retries if the host replaces its binary meanwhile. For a session

@@ -5,6 +5,5 @@
 // a session and runs one turn at a time. The Runner does
 // everything that is the same for all vendors: the queue on disk, the ids of
 // turns, time limits by silence, cancelling before killing, and restarts. A
-// Runner is a conversation.Conversation, so its callers need not know how den
-// drives the agent.
+// harness has a Runner, and the keeper talks with that by conversation/protocol.
 package runner

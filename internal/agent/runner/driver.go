@@ -9,7 +9,7 @@ import (
 
 // A Driver speaks one vendor's protocol.
 type Driver interface {
-	// Name is the vendor's: "claude", "codex", "copilot", "acp".
+	// Name is the backend's: "claude", "codex", "copilot", "acp", "script".
 	Name() string
 	// Open spawns the agent, shakes hands and makes a session, or resumes the
 	// one that o names. An error that the protocol explains is a *Failure.

@@ -4,7 +4,7 @@
 //
 // # Ownership
 //
-// A [Server] has one goroutine for each client that called something: it waits
-// for the client's end and closes what belongs to it. [Server.Stdio] and
+// A [Server] waits, in goroutines of its own, for the end of each client that
+// called something, and closes what belongs to it. [Server.Stdio] and
 // [Server.HTTP] return when all of them, and all calls, have ended.
 package mcpserver

@@ -196,15 +196,6 @@ func (s stateAt) paths(all []string) []string {
 	return paths
 }
 
-// reachesSource reports whether the keeper and an agent in a sandbox can meet:
-// codex serves a socket in den's state directory, opencode a port.
-func reachesSource(ag *workspace.Agent) bool {
-	if !ag.Sandbox.Enabled || ag.ByProtocol() {
-		return true
-	}
-	return ag.Preset != "codex" && (ag.Preset != "opencode" || ag.Network == "" || ag.Network == sandbox.NetworkAny)
-}
-
 // decides lists the files of a workspace that decide what runs, and what agents
 // may do, as far as they are there.
 func decides(ws *workspace.Workspace) []string {

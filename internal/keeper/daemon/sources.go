@@ -19,10 +19,7 @@ import (
 // stays in the state directory while it runs.
 func (f *draft) source(ag *workspace.Agent, p provider.Provider, session, key string) (*sources.Live, error) {
 	lister, ok := p.(provider.ProcessLister)
-	if ag.ByProtocol() || !reachesSource(ag) {
-		return nil, nil // its harness tells, or its server is in the sandbox with it
-	}
-	if !ok || ag.StateSource == "screen" || !ag.ProcessesKnown() {
+	if !ok || !ag.HasSource() {
 		return nil, nil
 	}
 	a := sources.Agent{

@@ -227,6 +227,8 @@ func (a *Agent) PolicyReach() (how, why string) {
 		return "", fmt.Sprintf("its command is not %s itself", a.Preset)
 	case how == ByServer && a.StateSource == "screen":
 		return "", "its server is not used: state_source is \"screen\""
+	case how == ByServer && !a.HasSource():
+		return "", "its server cannot be reached in the sandbox's network"
 	}
 	return how, ""
 }

@@ -1,6 +1,10 @@
 package workspace
 
-import "slices"
+import (
+	"slices"
+
+	"den/internal/place/sandbox"
+)
 
 // place is what a file may say of agents by the session provider that they run in.
 type place struct {
@@ -39,3 +43,16 @@ func (a *Agent) place() place {
 // session, as they are on this machine: then their hooks can ask it, and what they
 // do is read from their files.
 func (a *Agent) ProcessesKnown() bool { return a.place().known }
+
+// HasSource reports whether the keeper may read what the agent does from its
+// program, and not from its screen alone. Of an agent by protocol its harness
+// tells.
+func (a *Agent) HasSource() bool {
+	return !a.ByProtocol() && a.StateSource != "screen" && a.ProcessesKnown() && a.reachesSource()
+}
+
+// reachesSource reports whether the keeper and an agent in a sandbox can meet:
+// codex serves a socket in den's state directory, opencode a port.
+func (a *Agent) reachesSource() bool {
+	return !a.Sandbox.Enabled || a.Preset != "codex" && (a.Preset != "opencode" || a.Network == "" || a.Network == sandbox.NetworkAny)
+}

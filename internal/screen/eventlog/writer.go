@@ -144,7 +144,7 @@ func (w *Writer) binary(us int64, code string, data []byte) {
 	w.seq++
 }
 
-// maxPieces bounds the number of events that one Append produces.
+// maxPieces bounds the events that one Append produces, before one with the rest.
 const maxPieces = 16
 
 // mixed appends data that is not valid UTF-8: text where possible, so that a

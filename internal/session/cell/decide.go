@@ -10,8 +10,8 @@ import (
 // returned state applies once the action has been carried out.
 //
 // The end of a cell is detected by the most reliable source that applies: a
-// hook, a given prompt, the shell's marks, the kernel, a learned prompt,
-// silence, in this order.
+// hook, the program's end, a given prompt, the shell's marks, the kernel, a
+// learned prompt, silence, in this order.
 func Decide(p Program, o Observed, s State) (Action, State) {
 	a, next := decide(p, &o, s)
 	more := a.Do == Type && !a.First

@@ -11,7 +11,8 @@
 // # Ownership
 //
 // A Set belongs to one tick. It has one goroutine for each open terminal, which
-// sleeps until the terminal prints something, and one that writes files. Calls
+// sleeps until the terminal prints something, one that writes files, and during a
+// wait one for each terminal that works. Calls
 // of tools may come at the same time. Detach ends the goroutines and leaves the
 // sessions running.
 //
@@ -19,6 +20,6 @@
 //
 // Set.mu guards which terminals there are, tty.mu what is known of one of them,
 // files.mu the files. tty.typing is held from the checks of Type to its answer.
-// Order: tty.typing, then Set.mu, then tty.mu; files.mu is a leaf. Under tty.mu
+// Order: tty.typing, then registry.mu, then Set.mu, then tty.mu; files.mu is a leaf. Under tty.mu
 // output is emulated, and what does not fit in memory is written to a file.
 package terminal

@@ -161,7 +161,10 @@ func (a *app) placeTree(p keeper.StateDir, ws *workspace.Workspace, ag *workspac
 // first.
 func stateSource(ag *workspace.Agent) []string {
 	name := conversation.SourceName(ag.Preset)
-	if name == "" || ag.StateSource == "screen" || ag.RunsIn == "container" && !ag.ByProtocol() || ag.RunsIn == "subprocess" {
+	switch {
+	case ag.ByProtocol():
+		return []string{conversation.Harness}
+	case name == "" || !ag.HasSource():
 		return []string{"screen"}
 	}
 	return []string{name, "screen"}

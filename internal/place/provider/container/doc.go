@@ -4,8 +4,8 @@
 // is mounted read-only into the image, and the session's directory and the
 // directory of its socket are mounted at the same paths as outside. So a session
 // in a container is watched, typed into, attached to and read like any other,
-// through its host's socket and its event log. The engine is used only to start
-// and stop containers. When the program ends, the host ends, and so does the
+// through its host's socket and its event log. The engine is used to prepare,
+// start and stop containers, and for Exec and Stage. When the program ends, the host ends, and so does the
 // container.
 //
 // Whether a session is alive is decided by its lock, which the kernel releases
