@@ -107,7 +107,7 @@ var allowed = map[string][]string{
 	"internal/ui/mcp": {
 		"internal/base/atomicfile", "internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/httpguard", "internal/base/mcpserver",
 		"internal/screen/eventlog", "internal/screen/keys", "internal/screen/render",
-		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/terminals", "internal/session/wire",
+		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/news", "internal/session/terminals", "internal/session/wire",
 		"internal/agent/harness/ipc",
 		"internal/ui/served",
 	},
@@ -454,7 +454,7 @@ var allowed = map[string][]string{
 	},
 	"internal/session/terminals": {
 		"internal/base/fault", "internal/base/filelock", "internal/base/ident",
-		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/wire",
+		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/news", "internal/session/wire",
 	},
 	"internal/session/wire": {"internal/screen"},
 

@@ -61,6 +61,8 @@ type Event struct {
 	From    string `json:"from,omitempty"` // of a message
 	Message string `json:"message,omitempty"`
 	Match   string `json:"match,omitempty"` // of a text
+	// SilentMS is for how long there was silence.
+	SilentMS int64 `json:"silent_ms,omitempty"`
 	// Screen is what a session shows whose text or silence was waited for, if no
 	// cell runs there.
 	Screen string `json:"screen,omitempty"`

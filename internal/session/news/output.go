@@ -76,12 +76,17 @@ func (src *source) skipShown(r cell.Result) (read int) {
 		return 0
 	}
 	if !r.Final() && r.Output != "" {
-		src.place.Shown = &Shown{Cell: r.CellID, Bytes: len(r.Output), Sum: sum(r.Output)}
+		src.place.Show(r.CellID, r.Output)
 	}
 	if before == nil || before.Cell != r.CellID || len(r.Output) < before.Bytes || sum(r.Output[:before.Bytes]) != before.Sum {
 		return 0
 	}
 	return before.Bytes
+}
+
+// Show keeps that a caller was told this output of a cell in another answer.
+func (p *Place) Show(id, output string) {
+	p.Shown = &Shown{Cell: id, Bytes: len(output), Sum: sum(output)}
 }
 
 func sum(text string) string {

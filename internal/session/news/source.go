@@ -119,7 +119,9 @@ func (src *source) read(m *home.Manifest, begun time.Time, add func(Event)) erro
 			if code, err := strconv.Atoi(string(ev.Data)); err == nil {
 				told.ExitCode = &code
 			}
-			told.ExitSignal, told.Ending = m.ExitSignal, "exited"
+			told.ExitSignal = m.ExitSignal
+			ended := home.Manifest{Status: home.Exited, ExitCode: told.ExitCode, ExitSignal: told.ExitSignal}
+			told.Ending = ended.Ending()
 		}
 		add(told)
 	}
@@ -257,7 +259,7 @@ func (src *source) wait(ctx context.Context, w wire.Wait) (*Event, error) {
 	}
 	e := &Event{Session: src.name, Status: Text, Time: time.Now().UTC(), Match: r.Text, of: src, seq: r.Seq}
 	if w.Idle > 0 {
-		e.Status = Idle
+		e.Status, e.SilentMS = Idle, w.Idle.Milliseconds()
 	}
 	if id := src.s.ActiveCell(); id != "" {
 		e.Result = &cell.Result{CellID: id}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/session"
-	"den/internal/session/cell"
 	"den/internal/session/home"
 	"den/internal/session/news"
 
@@ -111,7 +109,7 @@ func (a *app) runNext(ctx context.Context, names []string, o nextOptions) error 
 	if err != nil {
 		return err
 	}
-	if err := a.answer(told, func(w io.Writer) { printNews(w, told, o) }); err != nil {
+	if err := a.answer(told, func(w io.Writer) { told.Print(w) }); err != nil {
 		return err
 	}
 	if err := k.Advance(told.Cursor, root); err != nil {
@@ -174,67 +172,4 @@ func nothingNew(told news.Answer, took time.Duration) error {
 		return fault.Hintf(fault.Errorf(fault.NotRunning, "nothing runs that could end or ask%s", asking), "'den fire' runs code, 'den answer' answers; --text waits for a text")
 	}
 	return nil
-}
-
-// printNews prints events as text: what happened, and the output behind it.
-func printNews(w io.Writer, told news.Answer, o nextOptions) {
-	for _, e := range told.Events {
-		fmt.Fprintf(w, "%s: %s\n", e.Session, describeNews(e, o))
-		for _, text := range []string{outputOf(e), e.Screen} {
-			if text != "" {
-				fmt.Fprintln(w, strings.Trim(text, "\n"))
-			}
-		}
-	}
-	var rest []string
-	if len(told.Running) > 0 {
-		rest = append(rest, "running: "+strings.Join(told.Running, ", "))
-	}
-	if len(told.Asking) > 0 {
-		rest = append(rest, "asking: "+strings.Join(told.Asking, ", "))
-	}
-	if len(told.Events) > 0 && len(rest) > 0 {
-		fmt.Fprintf(w, "[%s]\n", strings.Join(rest, "; "))
-	}
-}
-
-func outputOf(e news.Event) string {
-	if e.Result == nil {
-		return ""
-	}
-	return e.Output
-}
-
-// describeNews says in a line what happened.
-func describeNews(e news.Event, o nextOptions) string {
-	var what string
-	switch e.Status {
-	case cell.Asking:
-		what = fmt.Sprintf("asks %q", e.Question)
-		if e.Past {
-			what = fmt.Sprintf("asked %q, which is over", e.Question)
-		} else if e.Question != "" && strings.HasSuffix(strings.TrimRight(e.Output, " \n"), e.Question) {
-			what = "asks"
-		}
-	case news.Text:
-		what = fmt.Sprintf("shows %q", e.Match)
-	case news.Idle:
-		what = "is silent for " + time.Duration(o.idle).String()
-	case session.StatusNotify:
-		what = fmt.Sprintf("message from %s: %s", e.From, e.Message)
-	case session.StatusClosed:
-		what = e.Ending
-	default:
-		what = e.Status
-		if e.Result != nil && cell.Status(e.Status) == cell.Failed && e.By != "" {
-			what += " by " + string(e.By)
-		}
-	}
-	if e.ExitCode != nil && !strings.Contains(what, "status") {
-		what += fmt.Sprintf(", exit code %d", *e.ExitCode)
-	}
-	if e.Result != nil && e.OutputFile != "" && e.Truncated {
-		what += ", all of the output is in " + e.OutputFile
-	}
-	return what
 }
