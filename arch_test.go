@@ -47,7 +47,8 @@ var allowed = map[string][]string{
 		"internal/process/git", "internal/process/pty", "internal/process/tree",
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/render", "internal/screen/render/film", "internal/screen/render/redact",
 		"internal/screen/replay", "internal/screen/vt",
-		"internal/session", "internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/host", "internal/session/wire",
+		"internal/session", "internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/host", "internal/session/news",
+		"internal/session/wire",
 		"internal/place/decisive", "internal/place/podhost", "internal/place/provider/subprocess/shim", "internal/place/sandbox", "internal/place/workspace",
 		"internal/place/worktree",
 		"internal/agent", "internal/agent/conversation", "internal/agent/harness/ipc", "internal/agent/harness/turns", "internal/agent/runner/remote/holder",
@@ -106,7 +107,7 @@ var allowed = map[string][]string{
 	"internal/ui/mcp": {
 		"internal/base/atomicfile", "internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/httpguard", "internal/base/mcpserver",
 		"internal/screen/eventlog", "internal/screen/keys", "internal/screen/render",
-		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/terminals", "internal/session/wire",
+		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/news", "internal/session/terminals", "internal/session/wire",
 		"internal/agent/harness/ipc",
 		"internal/ui/served",
 	},
@@ -446,9 +447,14 @@ var allowed = map[string][]string{
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/vt",
 		"internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/wire",
 	},
+	"internal/session/news": {
+		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/statefile",
+		"internal/screen/eventlog",
+		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/wire",
+	},
 	"internal/session/terminals": {
 		"internal/base/fault", "internal/base/filelock", "internal/base/ident",
-		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/wire",
+		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/news", "internal/session/wire",
 	},
 	"internal/session/wire": {"internal/screen"},
 

@@ -340,6 +340,7 @@ type Event struct {
 	Question   string                 `json:"question,omitempty"`
 	Progress   *eventlog.TerminalWork `json:"progress,omitempty"`
 	Guess      bool                   `json:"guess,omitempty"` // of waiting: the kernel does not tell
+	Told       bool                   `json:"told,omitempty"`  // of a cell: a caller waited for it, and was told
 	Seq        uint64                 `json:"seq"`
 	Time       time.Time              `json:"ts"`
 }
@@ -394,11 +395,14 @@ func EventOf(ev eventlog.Event) (Event, bool) {
 
 			WaitingFor string `json:"waiting_for"`
 			Question   string `json:"question"`
+			Told       bool   `json:"told"`
 		}
 		if json.Unmarshal(ev.Data, &c) != nil {
 			return Event{}, false // of a newer den
 		}
-		return Event{CellID: c.Cell, Status: c.Status, By: c.By, ExitCode: c.Exit, WaitingFor: c.WaitingFor, Question: c.Question, Seq: ev.Seq}, true
+		return Event{
+			CellID: c.Cell, Status: c.Status, By: c.By, ExitCode: c.Exit, WaitingFor: c.WaitingFor, Question: c.Question, Told: c.Told, Seq: ev.Seq,
+		}, true
 	case eventlog.Note:
 		var n struct {
 			Notify *wire.Notify `json:"notify"`

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,6 +27,8 @@ type Run struct {
 	Timeout time.Duration // 0: no end; the cell runs on after it
 	// KeepWaiting does not return when the program asks something.
 	KeepWaiting bool
+	// NoWait has Answer return when the answer is typed.
+	NoWait bool
 	// Question, when not empty, is what Answer answers: nothing is typed if the
 	// cell asks something else by now.
 	Question string
@@ -34,6 +37,10 @@ type Run struct {
 	MaxLines int
 	// MaxBytes, when not 0, does the same by size.
 	MaxBytes int
+	// Only, or nil, keeps only the lines that it matches.
+	Only *regexp.Regexp
+	// Known are answers to questions that the program may ask.
+	Known []KnownAnswer
 }
 
 // Run gives code to the program and waits until it is done, asks something,
@@ -48,7 +55,10 @@ func (s *Session) Run(ctx context.Context, run Run) (cell.Result, error) {
 	if err != nil {
 		return r, err
 	}
-	return s.awaitCell(ctx, r, run, begun)
+	if r, err = s.awaitCell(ctx, r, run, begun); err != nil {
+		return r, err
+	}
+	return s.giveKnown(ctx, r, run, begun)
 }
 
 // awaitCell returns a cell's result. If the host replaced its binary meanwhile,
@@ -61,7 +71,7 @@ func (s *Session) awaitCell(ctx context.Context, r cell.Result, run Run, begun t
 			return r, err
 		}
 	}
-	return s.cut(r, run)
+	return s.Part(r, run, 0)
 }
 
 // Await goes on waiting for a cell, the last one without an id, as Run does. Of
@@ -78,7 +88,7 @@ func (s *Session) Await(ctx context.Context, id string, run Run) (cell.Result, e
 	r, err := s.awaitCell(ctx, cell.Result{CellID: id, WaitingFor: cell.ForHost}, run, time.Now())
 	if fault.KindOf(err) == fault.NotRunning && !s.options.Remote {
 		if r, err = s.Poll(id); err == nil {
-			return s.cut(r, run)
+			return s.Part(r, run, 0)
 		}
 	}
 	return r, err
@@ -89,12 +99,18 @@ func (s *Session) Await(ctx context.Context, id string, run Run) (cell.Result, e
 // used.
 func (s *Session) Answer(ctx context.Context, in wire.Input, run Run) (cell.Result, error) {
 	begun := time.Now()
-	req := wire.Answer{Input: in, Question: run.Question, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting}
+	if run.NoWait {
+		run.Timeout = time.Millisecond // for an older host, which waits
+	}
+	req := wire.Answer{Input: in, Question: run.Question, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting, Fire: run.NoWait}
 	r, err := s.callCell(ctx, run.Timeout, wire.MethodAnswer, req)
 	if err != nil {
 		return r, err
 	}
-	return s.awaitCell(ctx, r, run, begun)
+	if r, err = s.awaitCell(ctx, r, run, begun); err != nil {
+		return r, err
+	}
+	return s.giveKnown(ctx, r, run, begun)
 }
 
 // Fire gives code to the program and returns when the cell exists.
@@ -103,6 +119,16 @@ func (s *Session) Fire(ctx context.Context, code string, timeout time.Duration) 
 		return r, err
 	}
 	return s.callCell(ctx, 0, wire.MethodRun, wire.Run{Code: code, Timeout: timeout, Fire: true})
+}
+
+// Peek returns a cell as it is now, with the output so far. Nothing waits for it.
+func (s *Session) Peek(ctx context.Context, id string) (cell.Result, error) {
+	// An older host takes it for a wait, which is short then.
+	r, err := s.callCell(ctx, s.atOnce, wire.MethodRun, wire.Run{Cell: id, Fire: true, Timeout: time.Millisecond})
+	if fault.KindOf(err) == fault.NotRunning && !s.options.Remote {
+		return s.Poll(id)
+	}
+	return r, err
 }
 
 // Interrupt presses Ctrl-C once, and waits until the cell ends, asks something,

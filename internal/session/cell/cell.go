@@ -120,6 +120,15 @@ type Result struct {
 	// NotSaved says what of the cell could not be written to disk, and why: its
 	// record, its output, or events of the log.
 	NotSaved string `json:"not_saved,omitempty"`
+	// Answered are the questions that were answered with what the caller gave
+	// before, in order.
+	Answered []Given `json:"answered,omitempty"`
+}
+
+// Given says which question was answered, and by which pattern.
+type Given struct {
+	Question string `json:"question"`
+	Pattern  string `json:"pattern"`
 }
 
 // Process is a process that runs.
@@ -146,6 +155,8 @@ type Record struct {
 	Started  time.Time `json:"started"`
 	StartSeq uint64    `json:"start_seq"`
 	EndSeq   uint64    `json:"end_seq,omitempty"`
+	// AskedSeq is the event before that of the last question.
+	AskedSeq uint64 `json:"asked_seq,omitempty"`
 }
 
 // Asks reports whether the cell waits for an answer of its caller.

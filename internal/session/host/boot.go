@@ -96,6 +96,19 @@ func boot(version string, stdin io.Reader, lock *os.File) (*Host, error) {
 	return h, nil
 }
 
+// maxStart bounds what is taken for the time that a host took to start: the clock
+// of its creator may be another one, or was set since.
+const maxStart = time.Minute
+
+// sinceCreated is how long ago the session was created. The log's times count
+// from then, so that events of several sessions can be put in order.
+func sinceCreated(now, created time.Time) time.Duration {
+	if took := now.Round(0).Sub(created); took > 0 && took < maxStart {
+		return took
+	}
+	return 0
+}
+
 func newHost(dir home.Dir, version string) *Host {
 	return &Host{
 		dir: dir, version: version,
@@ -114,7 +127,8 @@ func (h *Host) begin(env []string, hostPID int) error {
 	}
 	h.tty = tty
 	start := time.Now()
-	clock := func() time.Duration { return time.Since(start) }
+	before := sinceCreated(start, m.Created)
+	clock := func() time.Duration { return before + time.Since(start) }
 	if err := h.open(clock, eventlog.Position{}, newTerminal(m, h.version)); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type cellPass struct {
 type passState struct {
 	SentSeq uint64   `json:"sent_seq"`           // of the last output when the code was sent
 	LineSeq uint64   `json:"line_seq,omitempty"` // and when the last line of it was typed
+	Line    int64    `json:"line,omitempty"`     // of the screen, where that was
 	Ends    int      `json:"ends"`               // that the shell told before
 	Over    bool     `json:"over"`               // the shell said that the command ended
 	TypedAt *typedAt `json:"typed_at,omitempty"` // or nil: where the code was typed, for a shell

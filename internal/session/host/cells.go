@@ -49,6 +49,7 @@ type running struct {
 	// guarded by cells.mu
 	life     cellLife
 	awaited  int // callers that wait for it
+	heeding  int // those of them that are told its questions
 	journal  *cell.Journal
 	patience *time.Timer   // or nil: tells when a fired cell is late
 	changed  chan struct{} // closed, and replaced, when the record changes
@@ -69,6 +70,9 @@ func (cs *cells) run(ctx context.Context, req wire.Run) (cell.Result, error) {
 		return cell.Result{CellID: id, Status: cell.Fired}, nil
 	}
 	defer r.addAwaited(-1)
+	if !req.KeepWaiting {
+		defer r.addHeeding(-1)
+	}
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
 }
 
@@ -83,6 +87,13 @@ func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) 
 			cs.h.noteTaken()
 		}
 		return rec.Result, err
+	}
+	if req.Fire {
+		res, _ := r.progress()
+		if !res.Final() {
+			res.Output = r.outputSoFar()
+		}
+		return res, nil
 	}
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
 }
@@ -109,6 +120,9 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	}
 	if !req.Fire {
 		r.awaited = 1 // from the beginning: it may end at once
+		if !req.KeepWaiting {
+			r.heeding = 1
+		}
 	}
 	cs.saveUnsavedLocked()
 	r.journal, err = cs.store.Begin(r.life.Record)
@@ -128,7 +142,7 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	if cs.h.manifest().RecordInput == home.RecordNone {
 		code = ""
 	}
-	r.life.Record.StartSeq = cs.event("fired", r.life.Record.Result, code)
+	r.life.Record.StartSeq = cs.event("fired", r.life.Record.Result, code, false)
 	cs.work.Go(r.drive)
 	return r, id, nil
 }
@@ -147,11 +161,15 @@ type cellEvent struct {
 	// of a question
 	WaitingFor string `json:"waiting_for,omitempty"`
 	Question   string `json:"question,omitempty"`
+	// Told says that a caller waits for it, who is told in another way.
+	Told bool `json:"told,omitempty"`
 }
 
 // event logs a change of a cell.
-func (cs *cells) event(status string, r cell.Result, code string) uint64 {
-	raw, err := json.Marshal(cellEvent{Cell: r.CellID, Status: status, Code: code, By: r.By, Exit: r.ExitCode, WaitingFor: r.WaitingFor, Question: r.Question})
+func (cs *cells) event(status string, r cell.Result, code string, told bool) uint64 {
+	raw, err := json.Marshal(cellEvent{
+		Cell: r.CellID, Status: status, Code: code, By: r.By, Exit: r.ExitCode, WaitingFor: r.WaitingFor, Question: r.Question, Told: told,
+	})
 	if err != nil {
 		panic(err) // plain values
 	}
@@ -169,6 +187,10 @@ func (r *running) await(ctx context.Context, limit time.Duration, questions bool
 	}
 	r.join()
 	defer r.addAwaited(-1)
+	if questions {
+		r.addHeeding(1)
+		defer r.addHeeding(-1)
+	}
 	for {
 		res, changed := r.progress()
 		if res.Final() || questions && res.Asks() {
@@ -204,6 +226,13 @@ func (r *running) addAwaited(n int) {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
 	r.awaited += n
+}
+
+// addHeeding counts those of them that are told what it asks.
+func (r *running) addHeeding(n int) {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	r.heeding += n
 }
 
 func (r *running) progress() (cell.Result, <-chan struct{}) {
@@ -270,7 +299,7 @@ func (r *running) updateLocked(change func(*cell.Record)) {
 			log.Printf("keep cell '%s': %v", r.id, err)
 		}
 		// After the record, so that who hears of the end finds the result.
-		cs.event(string(kept.Status), kept.Result, "")
+		cs.event(string(kept.Status), kept.Result, "", r.awaited > 0)
 		cs.active = nil
 	}
 	close(r.changed)

@@ -291,7 +291,7 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 	if a.First {
 		c.cell, p.SentSeq = p, c.OutputSeq
 	}
-	p.LineSeq = c.OutputSeq
+	p.LineSeq, p.Line = c.OutputSeq, o.Line
 	if !r.state.ByShell {
 		p.prompt = r.state.Prompt.Text
 	}

@@ -234,21 +234,26 @@ func (r *running) setWaiting(what string, o cell.Observed) {
 	}
 	text := r.outputSoFar()
 	var asked *cell.Result
+	var told bool
 	r.update(func(rec *cell.Record) {
 		if o.Inputs < r.life.Answered {
 			return // it was answered meanwhile
 		}
-		r.life.Asked, r.life.AskedAt = o.Inputs, o.Line
+		var question string
+		if what != "" {
+			question = r.question(o)
+		}
+		r.life.Asked, r.life.AskedAt, r.life.AskedLeft = o.Inputs, o.Line, strings.TrimSpace(o.Left.Text)
 		rec.WaitingFor, rec.Question, rec.Certainty = what, "", ""
 		if what != "" {
 			rec.Certainty = o.Sure()
-			rec.Output, rec.Question = text, strings.TrimSpace(o.Left.Text)
+			rec.Output, rec.Question, rec.AskedSeq = text, question, r.cells.h.core.position().Seq
 			res := rec.Result
-			asked = &res
+			asked, told = &res, r.heeding > 0
 		}
 	})
 	if asked != nil { // after the record, so that who hears of it finds the question
-		r.cells.event(cell.Asking, *asked, "")
+		r.cells.event(cell.Asking, *asked, "", told)
 	}
 }
 
@@ -264,7 +269,7 @@ func (r *running) isNews(what string, o cell.Observed) bool {
 	case what == "" || r.life.Asked != o.Inputs:
 		return what != ""
 	}
-	return !o.AltScreen && (r.life.AskedAt != o.Line || !sameQuestion(rec.Question, o.Left.Text))
+	return !o.AltScreen && (r.life.AskedAt != o.Line || !sameQuestion(r.life.AskedLeft, o.Left.Text))
 }
 
 // sameQuestion reports whether two questions differ in numbers only: some count
@@ -314,10 +319,15 @@ func (cs *cells) answer(ctx context.Context, req wire.Answer) (cell.Result, erro
 	case !res.Asks():
 		return cell.Result{}, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' asks nothing now", r.id), "'den poll' tells how it goes; 'den type' and 'den keys' type anyway")
 	}
-	if req.Question != "" && !sameQuestion(req.Question, res.Question) {
+	left := r.askedLeft(res.Question)
+	if req.Question != "" && !sameQuestion(req.Question, res.Question) && !sameQuestion(req.Question, left) {
 		return cell.Result{}, otherQuestion(r.id, res.Question)
 	}
-	typed, err := cs.h.send([]wire.Input{req.Input}, typist{foreign: true, question: &res.Question})
+	if !req.Fire { // before the program reads it: it may end at once
+		r.join()
+		defer r.addAwaited(-1)
+	}
+	typed, err := cs.h.send([]wire.Input{req.Input}, typist{foreign: true, question: &left})
 	switch {
 	case err != nil:
 		return cell.Result{}, err
@@ -326,6 +336,9 @@ func (cs *cells) answer(ctx context.Context, req wire.Answer) (cell.Result, erro
 		return cell.Result{}, otherQuestion(r.id, now.Question)
 	}
 	r.noteAnswer(cs.h.core.inputs())
+	if req.Fire {
+		return cell.Result{CellID: r.id, Status: cell.Fired}, nil
+	}
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
 }
 

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -295,7 +296,7 @@ func (r *running) questionLocked(before *attention.Question) *attention.Question
 	if rec.Final() || !rec.Asks() {
 		return nil
 	}
-	text := rec.Question
+	text := cmp.Or(r.life.AskedLeft, rec.Question) // a line: lists show it
 	if text == "" {
 		text = "the program waits for " + rec.WaitingFor
 	}

@@ -15,6 +15,8 @@ import (
 // Waiting says how long a call waits for running code, and who is told of it.
 type Waiting struct {
 	Timeout time.Duration
+	// Now returns at once: Next tells what becomes of the code.
+	Now bool
 	// Report, or nil, is called with the last line of the screen now and then.
 	Report func(line string)
 }
@@ -42,7 +44,11 @@ func (c *Client) Run(ctx context.Context, ref, code string, w Waiting) (Result, 
 	}
 	return c.waitFor(ctx, t, w, func(run session.Run) (cell.Result, error) {
 		run.Code = code
-		r, err := t.s.Run(ctx, run)
+		do := t.s.Run
+		if w.Now {
+			do = func(ctx context.Context, run session.Run) (cell.Result, error) { return t.s.Fire(ctx, run.Code, 0) }
+		}
+		r, err := do(ctx, run)
 		if fault.KindOf(err) == fault.Busy {
 			err = explainBusy(t, err)
 		}
@@ -84,7 +90,7 @@ func (c *Client) Await(ctx context.Context, ref string, w Waiting) (Result, erro
 func (c *Client) waitFor(ctx context.Context, t *terminal, w Waiting, call func(session.Run) (cell.Result, error)) (Result, error) {
 	defer c.begin(t)()
 	defer c.report(ctx, t, w.Report)()
-	r, err := call(session.Run{Timeout: w.Timeout, MaxBytes: c.o.Limits.Output})
+	r, err := call(session.Run{Timeout: w.Timeout, NoWait: w.Now, MaxBytes: c.o.Limits.Output})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return Result{}, cancelled(t, ctx.Err())
@@ -93,7 +99,9 @@ func (c *Client) waitFor(ctx context.Context, t *terminal, w Waiting, call func(
 	}
 	c.tell(t, r.Question)
 	res := resultOf(t, r)
-	c.skipShown(t, &res)
+	if r.Status != cell.Fired {
+		c.skipShown(t, &res)
+	}
 	return res, nil
 }
 
@@ -133,6 +141,8 @@ func resultOf(t *terminal, r cell.Result) Result {
 // noteOn says what a caller can do next, or "".
 func noteOn(r cell.Result) string {
 	switch {
+	case r.Status == cell.Fired:
+		return "next tells what becomes of it"
 	case r.WaitingFor == cell.ForInput:
 		return "answer it with the tool answer"
 	case r.WaitingFor == cell.ForContinuation:

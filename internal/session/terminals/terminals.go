@@ -18,6 +18,7 @@ import (
 
 	"den/internal/session"
 	"den/internal/session/home"
+	"den/internal/session/news"
 )
 
 // Options is what the terminals of all clients have in common.
@@ -66,6 +67,10 @@ type Client struct {
 	lock *os.File // see orphans.go
 	// openingShell is a semaphore of one: two calls that need the shell open one.
 	openingShell chan struct{}
+	// collecting is a semaphore of one, too: it guards cursor, which is how far
+	// the client was told.
+	collecting chan struct{}
+	cursor     news.Cursor
 
 	mu       sync.Mutex           // guards the fields below
 	own      map[string]*terminal // by the session's id
@@ -97,7 +102,10 @@ func New(o Options, by string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{o: o, name: name, by: by, lock: lock, openingShell: make(chan struct{}, 1), own: map[string]*terminal{}}, nil
+	return &Client{
+		o: o, name: name, by: by, lock: lock, openingShell: make(chan struct{}, 1), own: map[string]*terminal{},
+		collecting: make(chan struct{}, 1), cursor: news.NewCursor(time.Now()),
+	}, nil
 }
 
 // begin notes that a call uses a terminal, until the returned func is called.

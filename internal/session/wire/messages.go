@@ -294,7 +294,8 @@ type Run struct {
 	// Cell, when set, is a cell to go on waiting for; Code is not sent.
 	Cell    string        `json:"cell_id,omitempty"`
 	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: no end
-	// Fire answers as soon as the cell exists.
+	// Fire answers as soon as the cell exists. With Cell it answers at once, with
+	// the output so far.
 	Fire bool `json:"fire,omitempty"`
 	// KeepWaiting does not answer when the program asks something.
 	KeepWaiting bool `json:"keep_waiting,omitempty"`
@@ -309,6 +310,8 @@ type Answer struct {
 	Question    string        `json:"question,omitempty"`
 	Timeout     time.Duration `json:"timeout_ns,omitempty"` // 0: no end
 	KeepWaiting bool          `json:"keep_waiting,omitempty"`
+	// Fire answers as soon as the input is typed.
+	Fire bool `json:"fire,omitempty"`
 }
 
 // Interrupt presses Ctrl-C and waits for the cell's end.

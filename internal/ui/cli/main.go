@@ -178,6 +178,7 @@ func verbs() []verb {
 		{groupCell, "run", (*app).runCmd},
 		{groupCell, "answer", (*app).answerCmd},
 		{groupCell, "fire", (*app).fireCmd},
+		{groupCell, "next", (*app).nextCmd},
 		{groupCell, "poll", (*app).pollCmd},
 		{groupCell, "int", (*app).intCmd},
 		{groupCell, "release", (*app).releaseCmd},

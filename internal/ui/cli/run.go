@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"time"
 
 	"den/internal/base/fault"
@@ -22,7 +23,10 @@ type runOptions struct {
 	file        string
 	keepWaiting bool
 	maxLines    int
+	grep        string
 	raw         bool
+	noWait      bool
+	answers     []string
 }
 
 func (a *app) runCmd() *cobra.Command {
@@ -43,7 +47,7 @@ leaves the cell running.`,
 		Example: "  den run work 'make test' -t 5m\n  den run py 'print(6*7)' -j\n  den run work --file script.sh",
 		Args:    args(0, 2),
 	}, a.codeIn(&o.file), func(ctx context.Context, s *session.Session, code string) error {
-		req, err := o.request(code)
+		req, err := a.knowing(o, code)
 		if err != nil {
 			return err
 		}
@@ -64,6 +68,8 @@ func (a *app) addRunFlags(cmd *cobra.Command, o *runOptions) {
 	f.VarP(&o.timeout, "timeout", "t", "how long to wait; 0: no limit")
 	f.BoolVar(&o.keepWaiting, "keep-waiting", false, "keep waiting when the program asks something")
 	f.IntVar(&o.maxLines, "max-lines", 0, "print at most `N` lines: the first and the last")
+	f.StringVar(&o.grep, "grep", "", "print only lines that match the regular expression `R` (Go syntax)")
+	f.StringArrayVar(&o.answers, "answer", nil, "answer a question that matches a regular expression: `PATTERN=ANSWER`; =@FILE or =@env:NAME for secrets (repeatable)")
 	f.BoolVar(&a.exitCode, exitCodeFlag, false, "exit with the command's own status, and with 125 for den's own errors")
 	f.BoolVar(&o.raw, "raw", false, "print the bytes as the program wrote them; with -j in base64, as \"raw\"")
 }
@@ -73,7 +79,15 @@ func (o *runOptions) request(code string) (session.Run, error) {
 	if o.maxLines < 0 {
 		return session.Run{}, fault.Errorf(fault.Usage, "--max-lines is %d; it counts lines, and 0 means all", o.maxLines)
 	}
-	return session.Run{Code: code, Timeout: time.Duration(o.timeout), KeepWaiting: o.keepWaiting, MaxLines: o.maxLines}, nil
+	run := session.Run{Code: code, Timeout: time.Duration(o.timeout), KeepWaiting: o.keepWaiting, MaxLines: o.maxLines, NoWait: o.noWait}
+	if o.grep != "" {
+		only, err := regexp.Compile(o.grep)
+		if err != nil {
+			return run, fault.Errorf(fault.Usage, "--grep: %w", err)
+		}
+		run.Only = only
+	}
+	return run, nil
 }
 
 // codeIn splits the words of run and fire: [SESSION] CODE, or [SESSION] with the
@@ -105,11 +119,16 @@ func (a *app) answerRun(s *session.Session, r cell.Result, o runOptions) error {
 	if r.By == cell.ByExit {
 		a.looked(s) // the end of the session is no news any more
 	}
+	for _, given := range r.Answered {
+		if !a.json {
+			fmt.Fprintf(a.stderr, "den: answered %q (%s)\n", given.Question, given.Pattern)
+		}
+	}
 	if err := a.answerCell(s, r, o.raw); err != nil {
 		return err
 	}
 	switch {
-	case !a.exitCode:
+	case !a.exitCode, o.noWait:
 		return nil
 	case r.ExitCode == nil:
 		err := fault.Errorf(fault.Unsupported, "the command's own status is not known: its end was detected by %s", r.By)
@@ -295,11 +314,12 @@ exit code are those of 'den run'. If the cell asks nothing, nothing is typed (ex
 	a.addRunFlags(cmd, &o)
 	cmd.Flags().BoolVar(&chords, "keys", false, "the words are chords, as for 'den keys'")
 	cmd.Flags().StringVar(&question, "question", "", "answer only this question, as 'run' or 'poll' told it")
+	cmd.Flags().BoolVar(&o.noWait, "no-wait", false, "return when it is typed; 'den next' tells what comes of it")
 	return cmd
 }
 
 func (a *app) runAnswer(cmd *cobra.Command, args []string, chords bool, question string, o runOptions) error {
-	req, err := o.request("")
+	req, err := a.knowing(o, "")
 	if err != nil {
 		return err
 	}

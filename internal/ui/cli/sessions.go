@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"den/internal/base/build"
@@ -212,32 +214,85 @@ func parsePairs(flag string, pairs []string) (map[string]string, error) {
 func (a *app) killCmd() *cobra.Command {
 	grace := duration(3 * time.Second)
 	var force bool
-	cmd := a.onSession(&cobra.Command{
-		Use:     "kill [SESSION]",
+	cmd := &cobra.Command{
+		Use:     "kill [SESSION...]",
 		Aliases: []string{"destroy"},
-		Short:   "End a session and all its processes",
-		Long: `End a session: send its processes SIGHUP, then SIGTERM, then SIGKILL to those that are
-left, background processes included. The record and the event log stay until 'den gc'
-removes them. With --force a host that does not answer is killed too.
+		Short:   "End sessions and all their processes",
+		Long: `End a session, or several at the same time: send its processes SIGHUP, then SIGTERM, then
+SIGKILL to those that are left, background processes included. The record and the event log
+stay until 'den gc' removes them. With --force a host that does not answer is killed too.
 If the host had already died and there is no cgroup, den cannot find a process that cleared
 its environment. The answer then says that there may be survivors.`,
-		Example: "  den kill work\n  den kill work --grace 10s",
-	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
-		end := s.Kill
-		if force {
-			end = s.ForceKill
-		}
-		killed, err := end(ctx, time.Duration(grace))
-		return a.result(err, killed, func(w io.Writer) {
-			fmt.Fprintln(w, killed.Status)
-			if killed.MayHaveSurvivors {
-				fmt.Fprintln(w, "it may have survivors: its host was gone, and without a cgroup a process that cleared its environment is not found")
+		Example: "  den kill work\n  den kill a b c -j\n  den kill work --grace 10s",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			end := (*session.Session).Kill
+			if force {
+				end = (*session.Session).ForceKill
 			}
-		})
-	})
+			kill := func(s *session.Session) (wire.Killed, error) { return end(s, cmd.Context(), time.Duration(grace)) }
+			if len(names) > 1 {
+				return a.killEach(names, kill)
+			}
+			s, _, err := a.optionalTarget(names, 0)
+			if err != nil {
+				return err
+			}
+			killed, err := kill(s)
+			return a.result(err, killed, func(w io.Writer) { printKilled(w, killed) })
+		},
+		ValidArgsFunction: a.completeSessions,
+	}
 	cmd.Flags().BoolVar(&force, "force", false, "kill the session's host if it is frozen")
 	cmd.Flags().Var(&grace, "grace", "how long to wait after each signal before the next")
 	return cmd
+}
+
+func printKilled(w io.Writer, killed wire.Killed) {
+	fmt.Fprintln(w, killed.Status)
+	if killed.MayHaveSurvivors {
+		fmt.Fprintln(w, "it may have survivors: its host was gone, and without a cgroup a process that cleared its environment is not found")
+	}
+}
+
+// killEach ends several sessions at the same time, and says of each what became of
+// it.
+func (a *app) killEach(names []string, kill func(*session.Session) (wire.Killed, error)) error {
+	type report struct {
+		Session string `json:"session"`
+		*wire.Killed
+		Error any `json:"error,omitempty"`
+	}
+	root, err := a.home()
+	if err != nil {
+		return err
+	}
+	all, errs := make([]report, len(names)), make([]error, len(names))
+	var ending sync.WaitGroup
+	for i, name := range names {
+		ending.Go(func() {
+			all[i].Session = name
+			s, err := session.Open(root, name, a.options())
+			var killed wire.Killed
+			if err == nil {
+				killed, err = kill(s)
+			}
+			if err != nil {
+				all[i].Error, errs[i] = fault.ObjectOf(err), fmt.Errorf("%s: %w", name, err)
+				return
+			}
+			all[i].Killed = &killed
+		})
+	}
+	ending.Wait()
+	failed := errors.Join(errs...)
+	return a.answerPartly(failed, map[string]any{"sessions": all}, func(w io.Writer) {
+		for _, r := range all {
+			if r.Killed != nil {
+				fmt.Fprintf(w, "%s: ", r.Session)
+				printKilled(w, *r.Killed)
+			}
+		}
+	})
 }
 
 func (a *app) typeCmd() *cobra.Command {
@@ -383,6 +438,11 @@ func (a *app) completeSession(_ *cobra.Command, args []string, _ string) ([]stri
 		}
 		return names, err
 	})
+}
+
+// completeSessions is completeSession for any number of sessions.
+func (a *app) completeSessions(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	return a.completeSession(cmd, nil, word)
 }
 
 // completeFirst completes the first word with names.

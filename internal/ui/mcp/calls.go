@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"den/internal/screen/eventlog"
 	"den/internal/screen/render"
 	"den/internal/session/cell"
+	"den/internal/session/news"
 	"den/internal/session/terminals"
 	"den/internal/session/wire"
 )
@@ -35,7 +37,7 @@ func run(ctx context.Context, c *terminals.Client, a runArguments, report func(s
 	if strings.TrimSpace(a.Code) == "" {
 		return r, fault.Errorf(fault.Usage, "code is missing")
 	}
-	w, err := a.waiting(report)
+	w, err := a.starting(report)
 	if err != nil {
 		return r, err
 	}
@@ -47,11 +49,32 @@ func answer(ctx context.Context, c *terminals.Client, a answerArguments, report 
 	if err != nil {
 		return r, err
 	}
-	w, err := a.waiting(report)
+	w, err := a.starting(report)
 	if err != nil {
 		return r, err
 	}
 	return c.Answer(ctx, a.Session, in, w)
+}
+
+func next(ctx context.Context, c *terminals.Client, a nextArguments, _ func(string)) (none news.Answer, err error) {
+	req, err := a.request()
+	if err != nil {
+		return none, err
+	}
+	return c.Next(ctx, req)
+}
+
+// describeNews is what happened, for a model.
+func describeNews(a news.Answer) string {
+	var b strings.Builder
+	a.Print(&b)
+	switch {
+	case a.Status == news.TimedOut:
+		fmt.Fprintf(&b, "[timeout; running: %s]", strings.Join(a.Running, ", "))
+	case a.Status == news.Nothing:
+		fmt.Fprintf(&b, "[no code runs; asking: %s]", cmp.Or(strings.Join(a.Asking, ", "), "none"))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func open(ctx context.Context, c *terminals.Client, a openArguments, _ func(string)) (terminals.Opened, error) {

@@ -286,7 +286,9 @@ func TestMistakes(t *testing.T) {
 	w.refuse("run", nil, "code is missing")
 	w.refuse("run", values{"code": "true", "session": "nobody"}, "nobody", "list")
 	w.refuse("run", values{"code": "true", "timeout": "1m"}, "argument 'timeout' is a string; want a number")
-	w.refuse("run", values{"code": "true", "timeout": 0}, "more than 0")
+	w.refuse("wait", values{"timeout": 0}, "more than 0")
+	w.refuse("next", nil, "no terminals yet")
+	w.refuse("next", values{"timeout": 0}, "more than 0")
 	w.refuse("run", values{"code": "true", "timeout": 1e9}, "timeout")
 	w.refuse("run", values{"command": "true"}, `unknown field "command"`)
 	w.refuse("run", values{"code": "echo \x1b[A"}, "control character")
@@ -303,6 +305,31 @@ func TestMistakes(t *testing.T) {
 	w.refuse("history", values{"lines": 0}, "from 1 to")
 	w.refuse("close", nil, "session is missing")
 	w.call("keys", values{"keys": "a b Enter"}) // a model's way to say it
+}
+
+// Several terminals are used at once: code is started in each, and next tells what
+// comes of it, once.
+func TestSeveralAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.call("open", values{"name": "one", "command": []string{"bash", "--norc"}})
+	w.call("open", values{"name": "two", "command": []string{"bash", "--norc"}})
+	w.call("run", values{"session": "one", "code": "echo begun; (exit 3)", "timeout": 0})
+	if text, v := w.call("run", values{"session": "two", "code": "read -p 'name? ' x; echo hello $x", "timeout": 0}); v["status"] != "fired" || !strings.Contains(text, "next tells") {
+		t.Errorf("run: %q, %v", text, v)
+	}
+	text, v := w.call("next", values{"all": true})
+	if len(v["events"].([]any)) != 2 || !strings.Contains(text, "one: done, exit code 3\nbegun\n") || !strings.Contains(text, "two: asks\nname?") {
+		t.Errorf("next: %q, %v", text, v)
+	}
+	w.call("answer", values{"session": "two", "text": "Ann", "timeout": 0})
+	if text, _ = w.call("next", nil); !strings.HasPrefix(text, "two: done, exit code 0\nAnn\nhello Ann") {
+		t.Errorf("next: %q", text)
+	}
+	w.call("run", values{"session": "one", "code": "echo told"})
+	if text, v = w.call("next", nil); v["status"] != "nothing" || !strings.Contains(text, "no code runs") {
+		t.Errorf("next: %q, %v", text, v)
+	}
 }
 
 // A terminal of somebody else can be seen, and used only where that is allowed.
@@ -470,8 +497,8 @@ func TestToolListIsSmall(t *testing.T) {
 		tools, most int // most is bytes
 		said        string
 	}{
-		{"anybody", nil, 11, 5000, instructions},
-		{"an agent of a harness", []string{"DEN_NICK=echo", "DEN_HARNESS=/nowhere"}, 19, 7500, instructions + channelInstructions},
+		{"anybody", nil, 12, 5000, instructions},
+		{"an agent of a harness", []string{"DEN_NICK=echo", "DEN_HARNESS=/nowhere"}, 20, 7500, instructions + channelInstructions},
 	} {
 		w := newWorldIn(t, c.env)
 		list, err := w.client.ListTools(t.Context(), nil)

@@ -14,6 +14,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/mcpserver"
 	"den/internal/screen/keys"
+	"den/internal/session/news"
 	"den/internal/session/terminals"
 	"den/internal/session/wire"
 )
@@ -31,7 +32,7 @@ func tools() []tool {
 		{
 			Name: "run",
 			Description: "Run a shell command, or code in the REPL of a terminal, and wait until it is done. Returns output and exit code. " +
-				"Directory and variables persist. Only one at a time in a terminal. status asking: the program asks something, use answer. status timeout: it runs on, use wait. " +
+				"Only one at a time in a terminal. status asking: use answer. status timeout: it runs on, use wait. " +
 				"Long output is cut; output_file has all of it.",
 			Schema: `{"type":"object","properties":{"code":{"type":"string"},` + sessionProperty +
 				`,` + timeoutProperty + `},"required":["code"]}`,
@@ -62,6 +63,14 @@ func tools() []tool {
 			Description: "Press keys. Returns seq like type.",
 			Schema:      `{"type":"object","properties":{` + keysProperty + `,` + sessionProperty + `},"required":["keys"]}`,
 			Call:        on(pressKeys, describeTyped),
+		},
+		{
+			Name: "next",
+			Description: "Wait until code in any of your terminals asks, is done, shows text or is silent for idle seconds; all: until none runs. " +
+				"Returns what is new, once. Several at once: run each with timeout 0, then next.",
+			Schema:   `{"type":"object","properties":{"all":{"type":"boolean"},"text":{"type":"string"},"idle":{"type":"number"},` + timeoutProperty + `}}`,
+			ReadOnly: true,
+			Call:     on(next, describeNews),
 		},
 		{
 			Name: "wait",
@@ -180,6 +189,14 @@ func (t timed) limit() (time.Duration, error) {
 	return d, err
 }
 
+// starting is how a call waits that may return at once.
+func (t timed) starting(report func(string)) (terminals.Waiting, error) {
+	if t.Timeout != nil && *t.Timeout == 0 {
+		return terminals.Waiting{Now: true}, nil
+	}
+	return t.waiting(report)
+}
+
 // waiting is how a call waits.
 func (t timed) waiting(report func(string)) (terminals.Waiting, error) {
 	limit, err := t.limit()
@@ -193,6 +210,23 @@ func seconds(name string, s float64) (time.Duration, error) {
 		return 0, fault.Errorf(fault.Usage, "%s %v: want seconds", name, s)
 	}
 	return time.Duration(s * float64(time.Second)), nil
+}
+
+type nextArguments struct {
+	Text string  `json:"text"`
+	Idle float64 `json:"idle"`
+	All  bool    `json:"all"`
+	timed
+}
+
+// request is what is waited for.
+func (a nextArguments) request() (req news.Request, err error) {
+	if req.Idle, err = seconds("idle", a.Idle); err != nil {
+		return req, err
+	}
+	req.Text, req.All = given(a.Text), a.All
+	req.Timeout, err = a.limit()
+	return req, err
 }
 
 type runArguments struct {

@@ -1,0 +1,103 @@
+package cell
+
+import (
+	"strings"
+
+	"den/internal/base/lazy"
+)
+
+// MaxQuestion bounds the lines of a question.
+const MaxQuestion = 20
+
+// ShownLine is a line of the screen.
+type ShownLine struct {
+	Text   string
+	Marked bool // some of it is shown in inverse, as menus show the line that is chosen
+}
+
+// choice matches lines of menus: "1) build", "[a] abort", "> first", "( ) none".
+var choice = lazy.Regexp{Expr: `^\s*([\[(]?([0-9]{1,3}|[A-Za-z])[.)\]]|[0-9]{1,3}:|[>❯›»→▶▸●○◉◯◻◼☐☑•*+-]|\[[ xX*]\]|\([ xX*]\))\s+\S`}
+
+// pointer matches what stands before the line of a menu that is chosen.
+var pointer = lazy.Regexp{Expr: `^\s*[>❯›»→▶▸●◉*]\s+`}
+
+// Question returns what a program asks: the line of the cursor, or the whole
+// menu if that is one. lines are those around the cursor, that of the cursor with
+// number at; left is the text left of it. hidden says that the cursor is.
+func Question(lines []ShownLine, at int, left string, hidden bool) string {
+	left = strings.TrimSpace(left)
+	top, bottom := block(lines, at)
+	first, last, choices := choicesIn(lines[top:bottom])
+	if choices < 2 && !hidden {
+		return left
+	}
+	begin, end := top, bottom
+	if choices > 1 {
+		begin, end = heading(lines, top, top+first), max(at, top+last)+1
+	}
+	var text []string
+	for i := begin; i < end; i++ {
+		line := strings.TrimRight(lines[i].Text, " ")
+		if i == at && !hidden && last+top < at {
+			line = strings.TrimRight(left, " ")
+		}
+		text = append(text, line)
+	}
+	text = text[max(0, len(text)-MaxQuestion):]
+	return strings.Trim(strings.Join(text, "\n"), "\n ")
+}
+
+func isBlank(l ShownLine) bool { return strings.TrimSpace(l.Text) == "" }
+
+// block returns the lines without a blank one around the line of the cursor. A
+// blank one between a menu and its prompt is part of it.
+func block(lines []ShownLine, at int) (top, bottom int) {
+	for top = at; top > 0 && !isBlank(lines[top-1]); top-- {
+	}
+	if top == at && at > 1 && !isBlank(lines[at-2]) {
+		for top = at - 2; top > 0 && !isBlank(lines[top-1]); top-- {
+		}
+	}
+	for bottom = at + 1; bottom < len(lines) && !isBlank(lines[bottom]); bottom++ {
+	}
+	return top, bottom
+}
+
+// choicesIn finds the lines of a menu: those that begin as such lines do, and
+// those around a chosen one that begin in the same column as its text.
+func choicesIn(lines []ShownLine) (first, last, count int) {
+	indent := -1 // of the chosen line's text
+	for _, l := range lines {
+		if mark := pointer.Get().FindString(l.Text); strings.TrimSpace(l.Text[len(mark):]) == "" {
+			continue
+		} else if mark != "" {
+			indent = len([]rune(mark))
+		} else if l.Marked {
+			indent = indentOf(l.Text)
+		}
+	}
+	for i, l := range lines {
+		if isBlank(l) || !l.Marked && indentOf(l.Text) != indent && !choice.Get().MatchString(l.Text) {
+			continue
+		}
+		if count++; count == 1 {
+			first = i
+		}
+		last = i
+	}
+	return first, last, count
+}
+
+func indentOf(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
+
+// heading returns where a menu begins whose choices begin at first: with the line
+// before, if that ends as a question does.
+func heading(lines []ShownLine, top, first int) int {
+	switch {
+	case first > top && endsAsQuestion(lines[first-1].Text):
+		return first - 1
+	case first == top && first > 1 && isBlank(lines[first-1]) && endsAsQuestion(lines[first-2].Text):
+		return first - 2
+	}
+	return first
+}

@@ -1,0 +1,278 @@
+package news
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"den/internal/base/fault"
+	"den/internal/screen/eventlog"
+	"den/internal/session"
+	"den/internal/session/cell"
+	"den/internal/session/home"
+	"den/internal/session/wire"
+)
+
+// source is one session.
+type source struct {
+	s     *session.Session
+	name  string
+	place Place
+	known bool // the cursor has a place in it
+	warn  func(error)
+
+	awaited bool // the call has waited for it while it was active
+	hit     bool // its text, or its silence, was told
+}
+
+// happened names what an event says of a cell.
+func happened(id, status, question string) string { return id + " " + status + " " + sum(question) }
+
+// isDue reports whether a record says what the log has yet to say: a host writes
+// the record first.
+func (src *source) isDue(rec cell.Record) bool {
+	status, question, seq := string(rec.Status), "", rec.EndSeq
+	switch {
+	case !rec.Final() && !rec.Asks():
+		return false
+	case !rec.Final():
+		status, question, seq = cell.Asking, rec.Question, rec.AskedSeq
+	}
+	return src.place.Seq < seq || src.place.Last != "" && src.place.Last != happened(rec.CellID, status, question)
+}
+
+// scan reads the log from the place on.
+func (src *source) scan(begun time.Time) (found []Event, err error) {
+	if src.place.Over {
+		return nil, nil
+	}
+	// Before the log: all that a session which is over has said is in it.
+	m, err := src.s.Dir.Reconcile()
+	if fault.KindOf(err) == fault.NotFound {
+		src.place.Over = true // somebody removed it
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	src.name = m.Name
+	add := func(e Event) {
+		if !e.Time.Before(begun) {
+			e.Session, e.of = m.Name, src
+			found = append(found, e)
+		}
+	}
+	err = src.read(m, begun, add)
+	if err != nil && fault.KindOf(err) != fault.NotFound { // a log that is not there says nothing
+		return nil, err
+	}
+	if m.Status.Final() && !src.place.Over {
+		src.place.Over = true
+		if !src.wasKilled(m) {
+			add(Event{Status: session.StatusClosed, Time: m.Ended, Ending: m.Ending(), ExitCode: m.ExitCode, ExitSignal: m.ExitSignal})
+		}
+	}
+	return found, nil
+}
+
+// read passes on what the log says behind the place.
+func (src *source) read(m *home.Manifest, begun time.Time, add func(Event)) error {
+	log, err := eventlog.Open(src.s.Dir.Log())
+	if err != nil {
+		return err
+	}
+	if !src.known && src.place.Seq == 0 {
+		src.known = true
+		if src.place.Seq, err = before(log, begun.Sub(m.Created)); err != nil {
+			return err
+		}
+	}
+	for ev, err := range log.Events(src.place.Seq) {
+		if eventlog.Missing(err) {
+			src.warn(err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		src.place.Seq = ev.Seq
+		e, ok := session.EventOf(ev)
+		if ok && e.CellID != "" {
+			src.place.Last = happened(e.CellID, e.Status, e.Question)
+		}
+		if !ok || !src.isTold(e, m) {
+			continue
+		}
+		told := Event{Status: e.Status, Time: m.Created.Add(ev.Time), From: e.From, Message: e.Message, ExitCode: e.ExitCode, seq: ev.Seq}
+		switch {
+		case e.CellID != "":
+			told.Result = &cell.Result{
+				CellID: e.CellID, Status: cell.Status(e.Status), By: cell.By(e.By), ExitCode: e.ExitCode, WaitingFor: e.WaitingFor, Question: e.Question,
+			}
+		case e.Status == session.StatusClosed:
+			src.place.Over = true
+			if src.wasKilled(m) {
+				continue
+			}
+			if code, err := strconv.Atoi(string(ev.Data)); err == nil {
+				told.ExitCode = &code
+			}
+			told.ExitSignal = m.ExitSignal
+			ended := home.Manifest{Status: home.Exited, ExitCode: told.ExitCode, ExitSignal: told.ExitSignal}
+			told.Ending = ended.Ending()
+		}
+		add(told)
+	}
+	return nil
+}
+
+// before returns an event at or before a time since the session's start, so that
+// not all of a long log is read.
+func before(log *eventlog.Log, since time.Duration) (seq uint64, err error) {
+	segments, err := log.Segments()
+	for _, seg := range segments {
+		if seg.Elapsed < since {
+			seq = seg.Seq
+		}
+	}
+	return seq, err
+}
+
+// isTold reports whether an event is one that callers are told.
+func (src *source) isTold(e session.Event, m *home.Manifest) bool {
+	switch {
+	case e.Status == session.StatusNotify, e.Status == session.StatusClosed:
+		return true
+	case e.CellID == "" || e.Status == string(cell.Fired) || e.Told:
+		return false
+	}
+	return e.By != string(cell.ByExit) || !src.wasKilled(m)
+}
+
+// wasKilled reports whether 'den kill' ended the session before the call waited
+// for it: who did that knows.
+func (src *source) wasKilled(m *home.Manifest) bool {
+	return !src.awaited && (m.Status == home.Destroyed || m.Status == home.Destroying) && m.EndedBy == ""
+}
+
+// await returns when there may be something new, or ctx is done.
+func (c *collector) await(ctx context.Context) error {
+	watching, stop := context.WithCancel(ctx)
+	var watchers sync.WaitGroup
+	heard := make(chan report, 3*len(c.sources)) // a slot for each watcher: no send blocks
+	watch := func(look func(context.Context) (*Event, error)) {
+		watchers.Go(func() {
+			if e, err := look(watching); watching.Err() == nil || e != nil {
+				heard <- report{e, err}
+			}
+		})
+	}
+	for _, src := range c.sources {
+		if src.place.Over {
+			continue
+		}
+		src.awaited = true
+		watch(src.follow)
+		for _, w := range c.conditions(src) {
+			watch(func(ctx context.Context) (*Event, error) { return src.wait(ctx, w) })
+		}
+	}
+	var err error
+	take := func(n report) {
+		err = errors.Join(err, n.err)
+		if n.event != nil {
+			n.event.of.note(n.event)
+			c.events = append(c.events, *n.event)
+		}
+	}
+	select {
+	case n := <-heard:
+		take(n)
+	case <-ctx.Done():
+	}
+	stop()
+	watchers.Wait()
+	close(heard)
+	for n := range heard {
+		take(n)
+	}
+	return err
+}
+
+// report is what a watcher heard: an event that no log has, or that there is one
+// in the log, or that the watcher cannot go on.
+type report struct {
+	event *Event
+	err   error
+}
+
+// follow returns when the log has an event that is told, or the session is over.
+func (src *source) follow(ctx context.Context) (*Event, error) {
+	there := errors.New("there is news")
+	m, err := src.s.Dir.Inspect()
+	if err != nil {
+		return nil, nil // the next look says why
+	}
+	err = src.s.Follow(ctx, src.place.Seq, func(ev eventlog.Event) error {
+		if e, ok := session.EventOf(ev); ok && src.isTold(e, m) {
+			return there
+		}
+		return nil
+	})
+	if errors.Is(err, there) || ctx.Err() != nil || fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	return nil, err
+}
+
+// conditions returns what is waited for on a session's screen.
+func (c *collector) conditions(src *source) (all []wire.Wait) {
+	if src.hit {
+		return nil
+	}
+	begun := uint64(0) // of the cell
+	works := true
+	if rec, err := src.s.Cells().Load(""); err == nil {
+		begun, works = rec.StartSeq, !rec.Final() && !rec.Asks()
+	}
+	if c.req.Text != nil || c.req.Regex != nil {
+		all = append(all, wire.Wait{Text: c.req.Text, Regex: c.req.Regex, After: max(src.place.Text, begun, 1)})
+	}
+	if c.req.Idle > 0 && works {
+		all = append(all, wire.Wait{Idle: c.req.Idle, After: max(src.place.Idle, begun)})
+	}
+	return all
+}
+
+// wait waits for the screen. What cannot be waited for any more is no news: the
+// log tells why.
+func (src *source) wait(ctx context.Context, w wire.Wait) (*Event, error) {
+	r, err := src.s.Wait(ctx, w)
+	if err != nil || !r.Matched {
+		if err != nil && ctx.Err() == nil && fault.KindOf(err) != fault.NotRunning {
+			src.warn(err)
+		}
+		<-ctx.Done()
+		return nil, nil
+	}
+	e := &Event{Session: src.name, Status: Text, Time: time.Now().UTC(), Match: r.Text, of: src, seq: r.Seq}
+	if w.Idle > 0 {
+		e.Status, e.SilentMS = Idle, w.Idle.Milliseconds()
+	}
+	if id := src.s.ActiveCell(); id != "" {
+		e.Result = &cell.Result{CellID: id}
+	}
+	return e, nil
+}
+
+// note keeps that an event was told which no log has.
+func (src *source) note(e *Event) {
+	src.hit = true
+	if e.Status == Idle {
+		src.place.Idle = e.seq
+	} else {
+		src.place.Text = e.seq
+	}
+}
