@@ -225,10 +225,15 @@ func (a *app) pollCmd() *cobra.Command {
 		Short:   "Show the state or result of a cell",
 		Example: "  den poll work -j",
 		Args:    args(0, 2),
-	}, a.pollTarget, func(_ context.Context, s *session.Session, id string) error {
+	}, a.pollTarget, func(ctx context.Context, s *session.Session, id string) error {
 		r, err := s.Poll(id)
 		if err != nil {
 			return err
+		}
+		if !r.Final() && !r.Asks() {
+			if now, err := s.Peek(ctx, r.CellID); err == nil { // else what the record has
+				r.Output = now.Output
+			}
 		}
 		if r.Final() {
 			a.looked(s)
