@@ -176,7 +176,7 @@ func (h *Host) start(c pty.Command, cgroup tree.Cgroup) (pid int, err error) {
 // other means.
 func (h *Host) integrate(argv, env []string) (newArgv, newEnv []string) {
 	token := ident.New(time.Now())
-	in, err := cell.Integrate(argv, env, filepath.Join(h.dir.Path, "shell"), token)
+	in, err := cell.Integrate(argv, env, h.dir.ShellFiles(), token)
 	if err != nil {
 		log.Printf("integrate shell: %v", err)
 		return argv, env

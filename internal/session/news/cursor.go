@@ -31,10 +31,11 @@ type Place struct {
 	Last string `json:"last,omitempty"`
 	// What was told of a cell that goes on.
 	Shown *Shown `json:"shown,omitempty"`
-	// The last text and the last silence that were told: only what was printed
-	// later counts.
-	Text uint64 `json:"text,omitempty"`
-	Idle uint64 `json:"idle,omitempty"`
+	// The last text, silence and waiting program that were told: only what was
+	// printed later counts.
+	Text    uint64 `json:"text,omitempty"`
+	Idle    uint64 `json:"idle,omitempty"`
+	Waiting uint64 `json:"waiting,omitempty"`
 }
 
 // Shown is the beginning of a cell's output that was told.

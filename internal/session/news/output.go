@@ -30,7 +30,7 @@ func (c *collector) addResults(ctx context.Context) error {
 			err = e.addResult(ctx, cut)
 		case e.Status == cell.Asking:
 			e.Past = true
-		case id == "" && (e.Status == Text || e.Status == Idle):
+		case id == "" && (e.Status == Text || e.Status == Idle || e.Status == Waiting):
 			e.addScreen(ctx, cut)
 		}
 		if err != nil {
