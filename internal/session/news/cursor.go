@@ -2,7 +2,9 @@ package news
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -104,8 +106,8 @@ func Open(ctx context.Context, root home.Home, name string, now time.Time) (*Kep
 func (k *Kept) Advance(to Cursor, root home.Home) error {
 	k.Cursor = k.With(to)
 	maps.DeleteFunc(k.Sessions, func(id string, _ Place) bool {
-		_, err := root.Dir(id).Load()
-		return fault.KindOf(err) == fault.NotFound
+		_, err := os.Lstat(root.Dir(id).Path)
+		return errors.Is(err, fs.ErrNotExist)
 	})
 	if err := statefile.Replace(k.path, cursorVersion, k.Cursor); err != nil {
 		return fmt.Errorf("keep a cursor: %w", err)

@@ -118,6 +118,7 @@ func Next(ctx context.Context, sessions []*session.Session, cur Cursor, req Requ
 		}
 		state := c.look(limited)
 		switch {
+		case state.ends && limited.Err() == nil: // its last event is about to be there
 		case req.All && !state.runs, len(c.events) > 0 && !req.All:
 			return c.tell(ctx, cmp.Or(given(len(c.events) > 0, Told), Nothing))
 		case !state.canCome:
@@ -177,6 +178,7 @@ func (c *collector) scan() error {
 type activity struct {
 	runs    bool // a cell
 	canCome bool // something that is told
+	ends    bool // a session
 }
 
 // look finds out what the sessions do now.
@@ -191,6 +193,8 @@ func (c *collector) look(ctx context.Context) (now activity) {
 			now.canCome = true
 			now.runs = now.runs || c.req.All && c.works(ctx, src)
 		case err != nil:
+		case rec.By == cell.ByExit:
+			now.ends = true
 		case src.isDue(rec), !rec.Final() && !rec.Asks():
 			now.runs = now.runs || !src.hit
 			now.canCome = true

@@ -300,10 +300,12 @@ func (c *collector) works(ctx context.Context, src *source) bool {
 	w := src.untilWaiting()
 	w.Timeout = 20 * time.Millisecond // two looks
 	r, err := src.s.Wait(ctx, w)
-	if err != nil {
-		return false
-	}
-	if r.Matched {
+	switch {
+	case err != nil:
+		return fault.KindOf(err) == fault.NotRunning // its end is about to be told
+	case r.Status == wire.WaitEnded:
+		return true
+	case r.Matched:
 		e := src.met(w, r)
 		src.note(e)
 		c.events = append(c.events, *e)
@@ -311,7 +313,7 @@ func (c *collector) works(ctx context.Context, src *source) bool {
 	}
 	status, err := src.s.HostStatus(ctx)
 	if err != nil || status.Ready == nil {
-		return false
+		return fault.KindOf(err) == fault.NotRunning
 	}
 	about := status.Ready.State == "ready" && slices.Contains(r.Unmet, "ready")
 	return about || status.Ready.State == "busy" && !status.Ready.Outside
