@@ -220,13 +220,20 @@ func (a *app) fireCmd() *cobra.Command {
 
 func (a *app) pollCmd() *cobra.Command {
 	var raw bool
+	var timeout duration
 	cmd := a.onWord(&cobra.Command{
 		Use:     "poll [SESSION] [CELL]",
 		Short:   "Show the state or result of a cell",
 		Example: "  den poll work -j",
 		Args:    args(0, 2),
 	}, a.pollTarget, func(ctx context.Context, s *session.Session, id string) error {
-		r, err := s.Poll(id)
+		poll := s.Poll
+		if timeout > 0 {
+			poll = func(id string) (cell.Result, error) {
+				return s.Await(ctx, id, session.Run{Timeout: time.Duration(timeout)})
+			}
+		}
+		r, err := poll(id)
 		if err != nil {
 			return err
 		}
@@ -247,6 +254,7 @@ func (a *app) pollCmd() *cobra.Command {
 		return nil
 	})
 	cmd.Flags().BoolVar(&raw, "raw", false, "print the bytes as the program wrote them; with -j in base64, as \"raw\"")
+	cmd.Flags().VarP(&timeout, "timeout", "t", "wait this long for its end or its question")
 	return cmd
 }
 
