@@ -43,7 +43,7 @@ func Question(lines []ShownLine, at int, left string, hidden bool) string {
 			line = strings.TrimRight(left, " ")
 		}
 		if inverse && lines[i].Marked {
-			line = "> " + line
+			line = "> " + strings.TrimPrefix(line, "  ")
 		}
 		text = append(text, line)
 	}
