@@ -121,16 +121,6 @@ func (s *Session) Fire(ctx context.Context, code string, timeout time.Duration) 
 	return s.callCell(ctx, 0, wire.MethodRun, wire.Run{Code: code, Timeout: timeout, Fire: true})
 }
 
-// Peek returns a cell as it is now, with the output so far. Nothing waits for it.
-func (s *Session) Peek(ctx context.Context, id string) (cell.Result, error) {
-	// An older host takes it for a wait, which is short then.
-	r, err := s.callCell(ctx, s.atOnce, wire.MethodRun, wire.Run{Cell: id, Fire: true, Timeout: time.Millisecond})
-	if fault.KindOf(err) == fault.NotRunning && !s.options.Remote {
-		return s.Poll(id)
-	}
-	return r, err
-}
-
 // Interrupt presses Ctrl-C. The result is that of the cell which it ended, or
 // has no id if none ran.
 func (s *Session) Interrupt(ctx context.Context) (cell.Result, error) {
