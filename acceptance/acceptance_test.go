@@ -101,8 +101,12 @@ func endSessions(t testing.TB, root home.Home) {
 		t.Error(err)
 	}
 	for _, d := range dirs {
-		if raw, err := os.ReadFile(d.HostLog()); err == nil && strings.Contains(string(raw), "DATA RACE") {
+		raw, _ := os.ReadFile(d.HostLog()) // none: it wrote nothing
+		switch {
+		case strings.Contains(string(raw), "DATA RACE"):
 			t.Errorf("host of %s:\n%s", d.ID, raw)
+		case t.Failed() && len(raw) > 0:
+			t.Logf("host of %s:\n%s", d.ID, raw)
 		}
 		if m, err := d.Inspect(); err == nil && m.Status.Active() {
 			ctx := context.Background() // the test's own is over when this runs

@@ -121,10 +121,10 @@ func (s *Session) Fire(ctx context.Context, code string, timeout time.Duration) 
 	return s.callCell(ctx, 0, wire.MethodRun, wire.Run{Code: code, Timeout: timeout, Fire: true})
 }
 
-// Interrupt presses Ctrl-C. The result is that of the cell which it ended, or
-// has no id if none ran.
-func (s *Session) Interrupt(ctx context.Context) (cell.Result, error) {
-	return s.callCell(ctx, 0, wire.MethodInt, nil)
+// Interrupt presses Ctrl-C once, and waits until the cell ends, asks something,
+// or the limit has passed. The result has no id if no cell ran.
+func (s *Session) Interrupt(ctx context.Context, limit time.Duration) (cell.Result, error) {
+	return s.callCell(ctx, limit, wire.MethodInt, wire.Interrupt{Timeout: limit})
 }
 
 // Release ends the active cell and leaves its program running.

@@ -4,7 +4,10 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
+
+	"golang.org/x/sys/unix"
 )
 
 // Descendants lists the live processes below root by parent links, nearest
@@ -39,6 +42,19 @@ func Lookup(pid int) (Process, bool) {
 	st, ok := readStat(pid)
 	return Process{pid, st.started}, ok && st.alive()
 }
+
+// Ticks returns the present in the unit of Process.Started.
+func Ticks() int {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		panic(err) // the kernel knows this clock since 2.6.39
+	}
+	return int(time.Duration(now.Nano()) / (time.Second / ticksPerSecond))
+}
+
+// ticksPerSecond is the kernel's USER_HZ, which is the same on all machines that
+// den is built for.
+const ticksPerSecond = 100
 
 // treeWalk collects processes by parent links. It may be used again after reset.
 type treeWalk struct {

@@ -81,6 +81,9 @@ func Processes(int) []Process { return nil }
 // Lookup needs Linux's /proc; elsewhere it finds none.
 func Lookup(int) (Process, bool) { return Process{}, false }
 
+// Ticks needs Linux's /proc.
+func Ticks() int { return 0 }
+
 // Marked needs Linux's /proc; elsewhere it finds none.
 func Marked(string) []int { return nil }
 

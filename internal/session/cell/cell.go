@@ -54,7 +54,7 @@ const (
 	ByLearned By = "prompt-learned"
 	ByQuiet   By = "quiet"
 	ByExit    By = "exit"      // the program ended
-	ByInt     By = "interrupt" // somebody pressed Ctrl-C for it
+	ByInt     By = "interrupt" // somebody pressed Ctrl-C for it, and nothing surer told of its end
 	ByRefusal By = "refused"   // its code was not sent
 	ByRelease By = "released"  // somebody gave the session back; its program may run on
 )
@@ -75,7 +75,7 @@ func (b By) Certainty() string {
 	switch b {
 	case ByHook, ByPrompt, ByShell, ByReady, ByExit:
 		return Exact
-	case ByLearned:
+	case ByLearned, ByInt:
 		return Likely
 	case ByQuiet:
 		return Guess
@@ -104,7 +104,9 @@ type Result struct {
 	By         By     `json:"by,omitempty"`
 	Certainty  string `json:"certainty,omitempty"`
 	DurationMS int64  `json:"duration_ms"`
-	WaitingFor string `json:"waiting_for,omitempty"`
+	// Interrupted is set if somebody pressed Ctrl-C to end the cell.
+	Interrupted bool   `json:"interrupted,omitempty"`
+	WaitingFor  string `json:"waiting_for,omitempty"`
 	// Question is the text left of the cursor while the program waits.
 	Question   string `json:"question,omitempty"`
 	Truncated  bool   `json:"truncated,omitempty"`
@@ -112,6 +114,9 @@ type Result struct {
 	// OutputBytes is the size of the whole output, with a line end behind each
 	// line, where Output is not all of it. A file of that size has all.
 	OutputBytes int64 `json:"output_bytes,omitempty"`
+	// Left are the processes that an interrupted cell started and that outlived
+	// it.
+	Left []Process `json:"left,omitempty"`
 	// NotSaved says what of the cell could not be written to disk, and why: its
 	// record, its output, or events of the log.
 	NotSaved string `json:"not_saved,omitempty"`
@@ -124,6 +129,12 @@ type Result struct {
 type Given struct {
 	Question string `json:"question"`
 	Pattern  string `json:"pattern"`
+}
+
+// Process is a process that runs.
+type Process struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
 }
 
 // AddNotSaved adds something that could not be written.

@@ -20,8 +20,11 @@ func Decide(p Program, o Observed, s State) (Action, State) {
 		return Action{Do: End, Take: a.Take, Status: Failed, By: ByInt}, s
 	case more && o.strayBetween(&s):
 		return Action{Do: Refuse, Take: a.Take, Status: Failed, By: ByRefusal}, s
-	case a.Do == End && o.Pressed:
-		a.Status, a.By = Failed, ByInt
+	case a.Do == End || !o.Sent || !o.Interrupted:
+	case o.LostPress:
+		return pressAgain(&o, s)
+	case a.Do == Tell && a.WaitingFor != "" && o.SincePress < promptRest:
+		return Action{Do: Wait}, s // the signal may still be on its way
 	}
 	return a, next
 }
@@ -35,14 +38,17 @@ func decide(p Program, o *Observed, s State) (Action, State) {
 	case !o.Sent:
 		return decideFirst(p, o, s)
 	case p.Hook:
-		if o.Ready && len(s.Lines) > 0 {
+		switch {
+		case o.Ready && len(s.Lines) > 0:
 			return typeNext(o, s, Take{})
+		case o.Ready && o.Interrupted: // the output that the hook looks for need not come any more
+			return decideInterrupted(p, o, s)
 		}
 		return Action{Do: Wait}, s // the hook decides
 	case p.Prompt != "":
-		return decideGiven(p.Prompt, o, s)
+		return decideGiven(p, o, s)
 	case o.Interrupted && o.Ready && (!s.ByShell || o.lostMarks()):
-		return decideInterrupted(o, s)
+		return decideInterrupted(p, o, s)
 	case o.ShellEnded:
 		return decideShellEnded(o, s)
 	case s.ByShell:
@@ -112,8 +118,8 @@ func clearInput(o *Observed, s State) (Action, State) {
 // decideGiven decides by the prompt that the user gave. The prompt is ignored
 // while the kernel reports that the program is busy: output may contain it
 // too.
-func decideGiven(given string, o *Observed, s State) (Action, State) {
-	shown := strings.TrimRight(o.Left.Text, " ")
+func decideGiven(p Program, o *Observed, s State) (Action, State) {
+	given, shown := p.Prompt, strings.TrimRight(o.Left.Text, " ")
 	switch {
 	case o.Probe.State == pty.Busy || !o.Answered:
 		return Action{Do: Wait}, s
@@ -125,6 +131,8 @@ func decideGiven(given string, o *Observed, s State) (Action, State) {
 		return typeNext(o, s, takeBeforePrompt(o, &s))
 	case o.Ready && len(s.Lines) > 0:
 		return typeNext(o, s, takeBeforePrompt(o, &s))
+	case o.Ready && o.Interrupted:
+		return decideInterrupted(p, o, s)
 	case o.Ready:
 		return tell(s, ForInput)
 	}
@@ -146,16 +154,32 @@ func wholePrompt(given string, o *Observed, s *State) Prompt {
 }
 
 // decideInterrupted decides for a program that was interrupted and waits for
-// input again, whatever its prompt.
-func decideInterrupted(o *Observed, s State) (Action, State) {
-	if !s.ByShell && s.holdsInput(o) {
-		return Action{Do: Wait}, s // it did not get Ctrl-C, and is sent another
+// input again. Its prompt may be another by now, but a question is none.
+func decideInterrupted(p Program, o *Observed, s State) (Action, State) {
+	switch {
+	case !s.ByShell && s.holdsInput(o):
+		return pressAgain(o, s)
+	case p.plain() && !s.ByShell && !o.ShellEnded && len(s.Lines) == 0 && s.promptBack(o):
+		return end(o, s, ByReady)
+	case !s.ByShell && !o.Own && IsQuestion(o.Left.Text, s.Prompt.Text):
+		return tell(s, ForInput)
 	}
-	a := Action{Do: End, Status: Failed, By: ByInt, Take: takeBeforePrompt(o, &s), LostMarks: s.ByShell}
+	a := Action{Do: End, Status: Done, By: ByInt, Take: takeBeforePrompt(o, &s), LostMarks: s.ByShell}
 	if a.LostMarks {
 		s.Learned = o.Left
 	}
 	return a, s
+}
+
+// maxPresses bounds how often Ctrl-C is pressed for one interrupt.
+const maxPresses = 3
+
+// pressAgain presses Ctrl-C again that no program got.
+func pressAgain(o *Observed, s State) (Action, State) {
+	if o.Presses < maxPresses && o.SincePress > clearRest {
+		return Action{Do: Press}, s
+	}
+	return Action{Do: Wait}, s
 }
 
 // decideShellEnded decides for a shell that reported the command's end.
@@ -283,6 +307,7 @@ type Do string
 const (
 	Wait  Do = "wait"  // nothing, until something happens
 	Clear Do = "clear" // press Ctrl-C: something stands behind the prompt
+	Press Do = "press" // press Ctrl-C again, for who interrupts the cell
 	Type  Do = "type"  // Input
 	Tell  Do = "tell"  // that the program waits, or works again
 	End   Do = "end"   // the cell
@@ -321,7 +346,10 @@ type Action struct {
 
 // Result returns the cell's result according to an End action.
 func (a Action) Result() Result {
-	r := Result{Status: a.Status, By: a.By, Certainty: a.By.Certainty()}
+	r := Result{Status: a.Status, By: a.By}
+	if a.Status != Failed {
+		r.Certainty = a.By.Certainty()
+	}
 	if a.HasExit {
 		r.ExitCode = &a.ExitCode
 	}

@@ -63,8 +63,11 @@ func printedNothing(o *Observed) { o.Line = 0 }
 
 func quiet(d time.Duration) func(*Observed) { return func(o *Observed) { o.Quiet = d } }
 
+func pressedFor(d time.Duration) func(*Observed) { return func(o *Observed) { o.SincePress = d } }
+
 func pressed(o *Observed)     { o.Pressed = true }
 func interrupted(o *Observed) { o.Pressed, o.Interrupted = true, true }
+func lostPress(o *Observed)   { o.LostPress = true }
 func foreign(o *Observed)     { o.Foreign = true }
 func blank(o *Observed)       { o.Blank = true }
 func brackets(o *Observed)    { o.Bracket = true }
@@ -132,7 +135,8 @@ func TestDecide(t *testing.T) {
 		inIRB     = State{Typed: "x", Prompt: Prompt{"irb:001> ", 9}}
 		inUnknown = State{Typed: "x"}
 		db        = Prompt{"db> ", 4}
-		interrupt = Action{Do: End, Status: Failed, By: ByInt, Take: to(0)}
+		interrupt = Action{Do: End, Status: Done, By: ByInt, Take: to(0)}
+		press     = Action{Do: Press}
 	)
 	lines := func(s State, more ...string) State { s.Lines = more; return s }
 	begin := func(code string) State { return Begin(code, Prompt{}) }
@@ -189,14 +193,22 @@ func TestDecide(t *testing.T) {
 
 		// Interrupted cells.
 		{"interrupt: before anything was sent", plain, unsent(Prompt{}, pressed), begin("x"), Action{Do: End, Status: Failed, By: ByInt}},
-		{"interrupt: the shell tells of the end", plain, sent(dollar, shellEnded(back), interrupted), inShell, Action{Do: End, Status: Failed, By: ByInt, HasExit: true, ExitCode: 3}},
+		{"interrupt: the shell tells of the end", plain, sent(dollar, shellEnded(back), interrupted), inShell, exits(ByShell, 3, Take{})},
 		{"interrupt: the program waits again, whatever its prompt", plain, sent(Prompt{"KeyboardInterrupt", 17}, kernel(ready), interrupted), inPython, interrupt},
-		{"interrupt: the program exits", plain, sent(Prompt{}, (func(o *Observed) { o.Exited, o.ExitCode = true, 130 }), interrupted), inPython, Action{Do: End, Status: Failed, By: ByInt, HasExit: true, ExitCode: 130, Take: to(0)}},
-		{"interrupt: the given prompt comes", given, sent(db, kernel(ready), interrupted), inUnknown, Action{Do: End, Status: Failed, By: ByInt, Take: to(0)}},
+		{"interrupt: the program exits", plain, sent(Prompt{}, (func(o *Observed) { o.Exited, o.ExitCode = true, 130 }), interrupted), inPython, exits(ByExit, 130, to(0))},
+		{"interrupt: the given prompt comes", given, sent(db, kernel(ready), interrupted), inUnknown, ends(ByPrompt, to(0))},
+		{"interrupt: the given prompt does not come", given, sent(python, kernel(ready), interrupted), inUnknown, interrupt},
+		{"interrupt: a hook does not see its line", hook, sent(python, kernel(ready), interrupted), inUnknown, interrupt},
+		{"interrupt: the program's prompt is back", plain, sent(python, kernel(ready), interrupted), inPython, ends(ByReady, to(0))},
 		{"interrupt: a part of the code still stands there", plain, sent(Prompt{">>> whi", 7}, kernel(ready), interrupted), last(inPython, "while True: pass"), wait},
+		{"interrupt: a part of the code still stands there, and the press was lost", plain, sent(Prompt{">>> whi", 7}, kernel(ready), interrupted, pressedFor(clearRest+longer)), last(inPython, "while True: pass"), press},
+		{"interrupt: the shell forked meanwhile", plain, sent(Prompt{}, shell(runs), kernel(busy), interrupted, pressedFor(clearRest+longer), lostPress), inShell, press},
+		{"interrupt: a program that nothing reaches is not pressed for ever", plain, sent(Prompt{}, shell(runs), kernel(busy), interrupted, pressedFor(clearRest+longer), lostPress, (func(o *Observed) { o.Presses = maxPresses })), inShell, wait},
 		{"interrupt: it works on", plain, sent(Prompt{}, kernel(busy), interrupted), inPython, tells("")},
-		{"interrupt: the shell lost its marks", plain, sent(Prompt{"new% ", 5}, shell(runs), kernel(ready), own, brackets, interrupted), inShell, Action{Do: End, Status: Failed, By: ByInt, Take: to(0), LostMarks: true}},
-		{"interrupt: a program of the shell's asks", plain, sent(question, shell(runs), kernel(ready), brackets, interrupted), inShell, tells(ForInput)},
+		{"interrupt: the shell lost its marks", plain, sent(Prompt{"new% ", 5}, shell(runs), kernel(ready), own, brackets, interrupted), inShell, Action{Do: End, Status: Done, By: ByInt, Take: to(0), LostMarks: true}},
+		{"interrupt: a program of the shell's asks", plain, sent(question, shell(runs), kernel(ready), brackets, interrupted, pressedFor(promptRest)), inShell, tells(ForInput)},
+		{"interrupt: a program of the shell's asked when Ctrl-C was pressed", plain, sent(question, shell(runs), kernel(ready), brackets, interrupted), inShell, wait},
+		{"interrupt: a program of the program's asks", plain, sent(question, kernel(ready), interrupted, pressedFor(promptRest)), inPython, tells(ForInput)},
 		{"interrupt: was asked for, and Ctrl-C was not sent yet", plain, sent(question, kernel(ready), pressed), inPython, tells(ForInput)},
 
 		// Questions.

@@ -15,6 +15,9 @@ type Program struct {
 	KeepsRefused bool
 }
 
+// plain reports whether the user said nothing of how cells end.
+func (p Program) plain() bool { return !p.Hook && p.Prompt == "" }
+
 // Prompt is a prompt and the column after it.
 type Prompt struct {
 	Text string `json:"text"`
@@ -27,6 +30,11 @@ type Observed struct {
 	Sent        bool // the code, or its first line
 	Pressed     bool // somebody interrupts the cell
 	Interrupted bool // and Ctrl-C was sent
+	Presses     int  // how often
+	SincePress  time.Duration
+	// LostPress is set if the last press hit the session's own program as it
+	// started another, which runs on.
+	LostPress bool
 
 	// What ended.
 	HookEnded bool
@@ -197,7 +205,7 @@ const (
 // ProbeAfter returns how long to wait before the next probe; 0 means now. ago
 // is the time since the last probe.
 func ProbeAfter(p Program, o Observed, s State, ago time.Duration) time.Duration {
-	plain := !p.Hook && p.Prompt == ""
+	plain := p.plain()
 	switch {
 	case plain && o.Told():
 		return floodPause

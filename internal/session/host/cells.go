@@ -14,6 +14,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/ident"
 	"den/internal/base/wake"
+	"den/internal/process/pty"
 	"den/internal/screen/eventlog"
 	"den/internal/session/cell"
 	"den/internal/session/home"
@@ -113,7 +114,7 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	r = &running{
 		cells: cs, id: id, changed: make(chan struct{}), released: wake.New(), state: cell.Begin(req.Code, cs.learned),
 		pass: &cellPass{sink: cell.NewSink(cs.store.OutputPath(id)), moved: wake.New()},
-		life: cellLife{Begun: cs.h.core.clock(), Record: cell.Record{
+		life: cellLife{Begun: cs.h.core.clock(), BegunTick: pty.Ticks(), Record: cell.Record{
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		}},
 	}
@@ -272,9 +273,13 @@ func (r *running) armPatience() {
 
 // update changes the record, saves it, and wakes those who wait for the cell.
 func (r *running) update(change func(*cell.Record)) {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	r.updateLocked(change)
+}
+
+func (r *running) updateLocked(change func(*cell.Record)) {
 	cs := r.cells
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
 	record := &r.life.Record
 	if record.Final() {
 		return
@@ -323,14 +328,14 @@ func (r *running) finish(end cell.Result, problem string) {
 	}
 	end.CellID = r.id
 	end.DurationMS = (c.clock() - r.life.Begun).Milliseconds()
-	switch {
-	case end.By == cell.ByInt:
-		end.Output = "interrupted"
-	case problem != "":
+	if problem != "" {
 		end.Output = strings.TrimPrefix(end.Output+"\n"+problem, "\n")
 	}
 	seq := c.position().Seq
-	r.update(func(rec *cell.Record) { rec.Result, rec.EndSeq = end, seq })
+	r.update(func(rec *cell.Record) {
+		end.Interrupted = r.life.Pressed
+		rec.Result, rec.EndSeq = end, seq
+	})
 	r.cells.prune(end.OutputFile != "")
 }
 

@@ -98,6 +98,7 @@ func (r *running) observe() (o cell.Observed, activity uint64) {
 	cs, c := r.cells, r.cells.h.core
 	cs.mu.Lock()
 	o.Sent, o.Pressed, o.Interrupted = r.life.Sent, r.life.Pressed, r.life.Interrupted
+	o.Presses, o.SincePress = r.life.Presses, cs.h.core.clock()-r.life.PressedAt
 	restedAt := cs.restedAt
 	cs.mu.Unlock()
 	c.mu.Lock()
@@ -127,6 +128,7 @@ func (r *running) probe(o *cell.Observed, check *readyCheck, activity uint64) {
 	o.Probe, o.Standing = check.last, check.stood()
 	o.Own = o.Probe.PID == h.manifest().PID
 	o.Asking = cell.IsAsking(o.Standing, check.ticked())
+	o.LostPress = o.Interrupted && r.lostPress(o.Probe.Group)
 	if o.Ready {
 		h.core.atRest(activity, h.lineMode())
 		o.Foreign = false
@@ -154,11 +156,13 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 			r.state = before
 			r.unmarkSent(a.First)
 		}
+	case cell.Press:
+		_, err = r.cells.press(r)
 	case cell.Tell:
 		r.setWaiting(a.WaitingFor, o)
 	case cell.End:
 		r.cells.leave(next.Learned, a, activity)
-		r.finish(a.Result(), "")
+		r.finish(a.Result(), unsent(a, o))
 		return true
 	case cell.Refuse:
 		r.finish(a.Result(), refusal(o, len(next.Lines)))
@@ -177,6 +181,17 @@ func (r *running) clearInput() error {
 	keys := cell.ClearKeys(h.manifest().Command[0], inner, pasting)
 	_, err := h.typeIn(wire.Input{Raw: keys}, typist{clears: true})
 	return err
+}
+
+// unsent says what of an interrupted cell was not sent, or "".
+func unsent(a cell.Action, o cell.Observed) string {
+	switch {
+	case a.Status != cell.Failed || a.By != cell.ByInt:
+		return ""
+	case o.Sent:
+		return "interrupted: the rest was not sent"
+	}
+	return "interrupted: nothing was sent"
 }
 
 // refusal says why code was not sent.

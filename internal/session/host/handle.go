@@ -63,7 +63,7 @@ func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
 	case wire.MethodAnswer:
 		return call(req, func(a wire.Answer) (cell.Result, error) { return h.cells.answer(ctx, a) })
 	case wire.MethodInt:
-		return h.cells.interrupt(ctx)
+		return call(req, func(i wire.Interrupt) (cell.Result, error) { return h.cells.interrupt(ctx, i.Timeout) })
 	case wire.MethodMarks:
 		return wire.Marks{Token: h.core.marksToken()}, h.requireRunning()
 	case wire.MethodRelease:

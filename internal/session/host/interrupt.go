@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -8,25 +9,28 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/poll"
+	"den/internal/process/pty"
 	"den/internal/session/cell"
 	"den/internal/session/wire"
 )
 
-// A program has intPatience to react to Ctrl-C, and is interrupted up to
-// intPresses times. A cell that is about to end gets intGrace to do so, and a
-// program without a cell gets intRest to become idle: otherwise Ctrl-C could
-// hit the next command, and some programs then defer it until the next line is
-// typed (Python, if the signal arrives while its line editor is busy).
+// A cell that is about to end gets intGrace to do so before Ctrl-C is pressed,
+// and what it started as long to end with it. A program without a cell gets
+// intRest to become idle: otherwise Ctrl-C could hit the next command, and some
+// programs then defer it until the next line is typed (Python, if the signal
+// arrives while its line editor is busy). A cell gets intPatience to end where
+// the caller sets no limit.
 const (
-	intPatience = time.Second
-	intPresses  = 3
+	intPatience = 5 * time.Second
 	intGrace    = 20 * time.Millisecond
 	intRest     = 200 * time.Millisecond
 )
 
-// interrupt presses Ctrl-C and waits for the cell to end. Code that was not
-// sent yet will not be. Interrupts of one session take turns.
-func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
+// interrupt presses Ctrl-C once and waits until the cell ends, the program asks
+// something, or the limit has passed. Code that was not sent yet will not be.
+// Interrupts of one session take turns.
+func (cs *cells) interrupt(ctx context.Context, limit time.Duration) (cell.Result, error) {
+	limit = cmp.Or(limit, intPatience)
 	r := cs.current()
 	select {
 	case cs.interrupting <- struct{}{}:
@@ -39,10 +43,20 @@ func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
 		_, err := cs.press(nil)
 		return cell.Result{}, err
 	}
-	if res := r.within(ctx, intGrace, cell.Result.Final); res.Final() {
-		return res, nil
+	r.join()
+	defer r.addAwaited(-1)
+	res := r.within(ctx, intGrace, cell.Result.Final)
+	if !res.Final() {
+		var err error
+		if res, err = cs.interruptCell(ctx, r, limit); err != nil {
+			return cell.Result{}, err
+		}
 	}
-	return cs.interruptCell(ctx, r)
+	cs.h.core.noteTold()
+	if res.Final() {
+		res.Left = r.left(ctx)
+	}
+	return res, nil
 }
 
 func (cs *cells) current() *running {
@@ -51,27 +65,24 @@ func (cs *cells) current() *running {
 	return cs.active
 }
 
-func (cs *cells) interruptCell(ctx context.Context, r *running) (cell.Result, error) {
-	sent := r.markPressed()
-	var res cell.Result
-	for range intPresses { // one may be lost while a shell forks
-		if sent {
-			if over, err := cs.press(r); err != nil || over {
-				if over {
-					res, _ = r.progress()
-				}
-				return res, err
-			}
+func (cs *cells) interruptCell(ctx context.Context, r *running, limit time.Duration) (cell.Result, error) {
+	if r.markPressed() {
+		if _, err := cs.press(r); err != nil {
+			return cell.Result{}, err
 		}
-		var err error
-		if res, err = r.await(ctx, intPatience, false); err != nil || res.Final() {
-			return res, err
-		}
+	}
+	res := r.within(ctx, limit, func(res cell.Result) bool { return res.Final() || res.Asks() })
+	if res.Final() {
+		return res, nil
 	}
 	cs.mu.Lock()
 	r.life.Pressed, r.life.Interrupted = false, false // it goes on, and may end by itself
 	cs.mu.Unlock()
-	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' does not react to Ctrl-C", res.CellID), "'den signal' sends others; %s", waysOut)
+	if res.Asks() || ctx.Err() != nil {
+		return res, ctx.Err()
+	}
+	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' has not ended %s after Ctrl-C: %s has the terminal", res.CellID, limit, cs.h.describeForeground()),
+		"'den int' presses it again; 'den signal' sends other signals; 'den release' gives the session back and leaves the program running; 'den kill' ends the session")
 }
 
 // markPressed records that the cell was interrupted. It reports whether its
@@ -79,30 +90,80 @@ func (cs *cells) interruptCell(ctx context.Context, r *running) (cell.Result, er
 func (r *running) markPressed() (sent bool) {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
-	r.life.Pressed = true
+	r.life.Pressed, r.life.Presses = true, 0
 	r.pass.moved.Set()
 	return r.life.Sent
 }
 
 // press sends Ctrl-C to the program. It does nothing and reports over if r is
-// no longer the active cell.
+// no longer the active cell. What the cell asked counts as answered.
 func (cs *cells) press(r *running) (over bool, err error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.active != r {
 		return true, nil
 	}
+	hitOwn := 0
+	if group, err := cs.h.tty.ForegroundGroup(); err == nil && group == cs.h.manifest().PID {
+		hitOwn = pty.Ticks()
+	}
 	if _, err := cs.h.typeIn(wire.Input{Keys: []string{"C-c"}}, typist{foreign: true}); err != nil {
 		return false, err
 	}
 	if r != nil {
-		r.life.Interrupted = true
+		life := &r.life
+		life.Interrupted, life.Presses, life.PressedAt, life.HitOwn = true, life.Presses+1, cs.h.core.clock(), hitOwn
+		r.noteAnswerLocked(cs.h.core.inputs())
 		r.pass.moved.Set()
 	}
 	return false, nil
 }
 
-// within returns the cell's state when it is as wanted, or after d.
+// lostPress reports whether Ctrl-C hit the session's own program as it started
+// the one in the foreground, which runs on.
+func (r *running) lostPress(group int) bool {
+	r.cells.mu.Lock()
+	hitOwn := r.life.HitOwn
+	r.cells.mu.Unlock()
+	if hitOwn == 0 || group == 0 || group == r.cells.h.manifest().PID {
+		return false
+	}
+	leader, runs := pty.Lookup(group)
+	return runs && leader.Started <= hitOwn
+}
+
+// left lists the processes that the cell started and that outlived it. Those
+// that Ctrl-C has hit may take a moment to end.
+func (r *running) left(ctx context.Context) []cell.Process {
+	h := r.cells.h
+	r.cells.mu.Lock()
+	begun := r.life.BegunTick
+	r.cells.mu.Unlock()
+	var found []cell.Process
+	for end := time.Now().Add(intGrace); ; {
+		found = found[:0]
+		for _, pid := range h.tree.Processes() {
+			if p, runs := pty.Lookup(pid); runs && p.Started >= begun && pid != h.tree.Leader() {
+				found = append(found, cell.Process{PID: pid, Command: pty.CommandLine(pid)})
+			}
+		}
+		if len(found) == 0 || !time.Now().Before(end) || poll.Pause(ctx, time.Millisecond) != nil {
+			return found
+		}
+	}
+}
+
+// describeForeground names what is in the terminal's foreground.
+func (h *Host) describeForeground() string {
+	now := h.tty.Probe()
+	if now.Command == "" {
+		return now.Why
+	}
+	return fmt.Sprintf("'%s' (pid %d)", now.Command, now.PID)
+}
+
+// within returns the cell's state when it is as wanted, or after d, or when the
+// host is about to replace its binary.
 func (r *running) within(ctx context.Context, d time.Duration, wanted func(cell.Result) bool) cell.Result {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -114,6 +175,8 @@ func (r *running) within(ctx context.Context, d time.Duration, wanted func(cell.
 		select {
 		case <-changed:
 		case <-t.C:
+			return res
+		case <-r.cells.h.upgrading:
 			return res
 		case <-ctx.Done():
 			return res
@@ -154,12 +217,7 @@ func (r *running) endReleased() {
 	if !o.AltScreen {
 		r.take(cell.Take{What: cell.ToPlace, Line: o.Line, Col: o.Left.Col}, o)
 	}
-	now := r.cells.h.tty.Probe()
-	what := now.Why
-	if now.Command != "" {
-		what = fmt.Sprintf("'%s' (pid %d)", now.Command, now.PID)
-	}
-	problem := "released; in the foreground: " + what
+	problem := "released; in the foreground: " + r.cells.h.describeForeground()
 	if !o.Sent {
 		problem = "released; nothing was sent"
 	}
@@ -224,16 +282,17 @@ func sameQuestion(a, b string) bool {
 // longer asked.
 func (r *running) noteAnswer(inputs int) {
 	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	r.noteAnswerLocked(inputs)
+}
+
+func (r *running) noteAnswerLocked(inputs int) {
 	r.life.Answered = inputs
-	asking := r.life.Record.WaitingFor != "" && r.life.Asked < inputs
-	r.cells.mu.Unlock()
-	if !asking {
+	if r.life.Record.WaitingFor == "" || r.life.Asked >= inputs {
 		return
 	}
-	r.update(func(rec *cell.Record) {
-		if r.life.Asked < inputs {
-			rec.WaitingFor, rec.Question, rec.Certainty = "", "", ""
-		}
+	r.updateLocked(func(rec *cell.Record) {
+		rec.WaitingFor, rec.Question, rec.Certainty = "", "", ""
 	})
 }
 

@@ -278,7 +278,7 @@ func (r *running) noteCellLocked() {
 	case !rec.Final():
 	case r.awaited > 0:
 		noted.Over, noted.Failure = time.Time{}, ""
-	case rec.By == cell.ByInt || rec.By == cell.ByRelease: // somebody ended it
+	case rec.Interrupted || rec.By == cell.ByRelease: // somebody ended it
 	case rec.Status == cell.Failed || rec.ExitCode != nil && *rec.ExitCode != 0:
 		noted.Note = noted.Fail(time.Now().UTC(), cellFailure(rec.Result))
 	default:

@@ -324,6 +324,10 @@ type cellLife struct {
 	Sent        bool          `json:"sent"`              // the code, or its first line
 	Pressed     bool          `json:"pressed"`           // somebody interrupts it
 	Interrupted bool          `json:"interrupted,omitempty"`
+	PressedAt   time.Duration `json:"pressed_at,omitempty"`  // when Ctrl-C was pressed last
+	Presses     int           `json:"presses,omitempty"`     // how often, for one interrupt
+	HitOwn      int           `json:"hit_own,omitempty"`     // or 0: the last press hit the session's own program, in this tick
+	BegunTick   int           `json:"begun_tick,omitempty"`  // Begun as processes count it
 	Asked       int           `json:"asked,omitempty"`       // core's inputs at the last question
 	AskedAt     int64         `json:"asked_at,omitempty"`    // the line of the last question
 	AskedLeft   string        `json:"asked_left,omitempty"`  // what stood left of the cursor there

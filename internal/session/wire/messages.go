@@ -314,6 +314,11 @@ type Answer struct {
 	Fire bool `json:"fire,omitempty"`
 }
 
+// Interrupt presses Ctrl-C and waits for the cell's end.
+type Interrupt struct {
+	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: five seconds
+}
+
 // Released says which cell was ended, and what still runs in the foreground.
 type Released struct {
 	CellID  string `json:"cell_id"`

@@ -169,6 +169,8 @@ func cellError(r cell.Result) error {
 		return fault.Errorf(fault.Timeout, "cell '%s' is not done yet", r.CellID)
 	case r.By == cell.ByRefusal:
 		return fault.Errorf(fault.Busy, "cell '%s': %s", r.CellID, r.Output)
+	case r.Interrupted:
+		return fault.Errorf(fault.Internal, "cell '%s' was interrupted", r.CellID)
 	case r.Status == cell.Failed:
 		return fault.Errorf(fault.Internal, "cell '%s': %s", r.CellID, r.Output)
 	case r.Status == cell.Unsure:
@@ -273,20 +275,35 @@ func (a *app) pollTarget(_ context.Context, args []string) (*session.Session, st
 }
 
 func (a *app) intCmd() *cobra.Command {
-	return a.onSession(&cobra.Command{
-		Use:     "int [SESSION]",
-		Short:   "Press Ctrl-C and interrupt the running cell",
+	timeout := duration(5 * time.Second)
+	cmd := a.onSession(&cobra.Command{
+		Use:   "int [SESSION]",
+		Short: "Press Ctrl-C and wait for the running cell's end",
+		Long: `Press Ctrl-C once and wait until the cell ends, and print its output; -j adds the program's own
+exit code and "left", the processes that outlived the cell. If the program asks something
+(exit 13), or runs on (exit 5), 'den int' again presses Ctrl-C again.`,
 		Example: "  den int work",
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
-		r, err := s.Interrupt(ctx)
-		if err != nil {
+		r, err := s.Interrupt(ctx, time.Duration(timeout))
+		switch {
+		case err != nil:
 			return err
-		}
-		if r.CellID == "" {
+		case r.CellID == "":
 			return a.answer(map[string]string{"status": "sent"}, nil)
+		case !r.Final():
+			return a.answerCell(s, r, false)
 		}
-		return a.answer(r, func(w io.Writer) { fmt.Fprintln(w, r.Output) })
+		return a.answer(r, func(w io.Writer) {
+			if r.Output != "" {
+				fmt.Fprintln(w, r.Output)
+			}
+			for _, p := range r.Left {
+				fmt.Fprintf(a.stderr, "den: still running: %s; 'kill %d' ends it\n", p.Command, p.PID)
+			}
+		})
 	})
+	cmd.Flags().VarP(&timeout, "timeout", "t", "how long to wait")
+	return cmd
 }
 
 func (a *app) answerCmd() *cobra.Command {

@@ -34,6 +34,9 @@ const (
 	hostDied    = "watcher died"
 )
 
+// intLimit is how long a program may take to end at Ctrl-C.
+const intLimit = 5 * time.Second
+
 // codeArgs is the command line of run and fire.
 type codeArgs struct {
 	json    bool
@@ -134,7 +137,7 @@ func (k Tool) run(args []string) int {
 		k.told(s, r.CellID, cell.Done) // or poll would tell it once more
 	}
 	k.show(s, r, c.json)
-	if r.Status == cell.Failed {
+	if r.Status == cell.Failed || r.Interrupted {
 		return 1
 	}
 	return 0
@@ -161,7 +164,7 @@ func endedWithHost(s *session.Session, code string, begun time.Time, err error) 
 func (k Tool) runInterrupted(s *session.Session, c codeArgs) int {
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
-	r, err := s.Interrupt(ctx)
+	r, err := s.Interrupt(ctx, intLimit)
 	if r.CellID == "" { // it did not react, or was done already
 		rec, lerr := s.Cells().Load("")
 		if lerr != nil {
@@ -194,12 +197,20 @@ func (k Tool) refused(s *session.Session, c codeArgs, err error) int {
 	return k.say(1, "%s", text)
 }
 
-// show prints a cell that is over, or that its caller no longer waits for.
-func (k Tool) show(s *session.Session, r cell.Result, asJSON bool) {
-	r = whole(s, r)
-	if r.Status == cell.Unsure { // k knows no other word for it
+// inWords is a result in the words that k knows.
+func inWords(r cell.Result) cell.Result {
+	switch {
+	case r.Interrupted:
+		r.Status, r.Output = cell.Failed, "interrupted"
+	case r.Status == cell.Unsure:
 		r.Status = cell.Done
 	}
+	return r
+}
+
+// show prints a cell that is over, or that its caller no longer waits for.
+func (k Tool) show(s *session.Session, r cell.Result, asJSON bool) {
+	r = inWords(whole(s, r))
 	if !asJSON {
 		k.say(0, "%s", r.Output)
 		return
@@ -290,7 +301,7 @@ func (k Tool) tell(s *session.Session, rec cell.Record) int {
 // pending reports whether the last cell still belongs to somebody: it runs, or
 // its end was told to nobody. Who interrupts a cell knows its end.
 func (k Tool) pending(s *session.Session, rec cell.Record) bool {
-	return rec.By != cell.ByInt && k.wasTold(s, rec.CellID) != cell.Done
+	return !rec.Interrupted && k.wasTold(s, rec.CellID) != cell.Done
 }
 
 // told notes what k has told of a session's last cell.

@@ -17,6 +17,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/lazy"
 	"den/internal/session"
+	"den/internal/session/cell"
 	"den/internal/session/home"
 	"den/internal/session/wire"
 )
@@ -268,12 +269,15 @@ func (k Tool) interrupt(args []string) int {
 		return 1
 	}
 	s, err := k.live(name)
+	asks := false
 	if err == nil {
 		ctx, stop := untilInterrupted(syscall.SIGTERM)
 		defer stop()
-		_, err = s.Interrupt(ctx)
+		var r cell.Result
+		r, err = s.Interrupt(ctx, intLimit)
+		asks = r.CellID != "" && !r.Final()
 	}
-	if err != nil && !isOver(err) {
+	if asks || err != nil && !isOver(err) {
 		return k.say(1, "ERR %s", intFailed)
 	}
 	return k.say(0, "OK")

@@ -312,16 +312,10 @@ func (m *monitor) event(e session.Event, wanted string) error {
 // completed tells that a cell is over.
 func (m *monitor) completed(r cell.Result) error {
 	m.open = ""
-	if r.Status == cell.Unsure { // k knows no other word for it
-		r.Status = cell.Done
-	}
+	r = inWords(r)
 	pairs := []any{"cell_id", r.CellID, "session", m.name, "status", string(r.Status)}
 	if r.Status == cell.Failed {
-		message := r.Output
-		if r.By == cell.ByInt {
-			message = "interrupted"
-		}
-		pairs = append(pairs, "message", message)
+		pairs = append(pairs, "message", r.Output)
 	}
 	if err := m.print(pairs...); err != nil {
 		return err
