@@ -112,9 +112,16 @@ type Result struct {
 	// OutputBytes is the size of the whole output, with a line end behind each
 	// line, where Output is not all of it. A file of that size has all.
 	OutputBytes int64 `json:"output_bytes,omitempty"`
+	// OutputLacks says what of the output is in neither Output nor the file, or "".
+	OutputLacks string `json:"output_lacks,omitempty"`
 	// NotSaved says what of the cell could not be written to disk, and why: its
 	// record, its output, or events of the log.
 	NotSaved string `json:"not_saved,omitempty"`
+}
+
+// ShowOutput takes the output fields of another result.
+func (r *Result) ShowOutput(of Result) {
+	r.Output, r.Truncated, r.OutputFile, r.OutputBytes, r.OutputLacks = of.Output, of.Truncated, of.OutputFile, of.OutputBytes, of.OutputLacks
 }
 
 // AddNotSaved adds something that could not be written.

@@ -71,6 +71,14 @@ func (cs *cells) run(ctx context.Context, req wire.Run) (cell.Result, error) {
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
 }
 
+// takes notes how much output a caller will show.
+func (r *running) takes(limit cell.Limit) {
+	c := r.cells.h.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.pass.Limit = r.pass.Limit.Tighter(limit)
+}
+
 // rejoin waits for a cell that was begun before the host replaced its binary.
 func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) {
 	cs.mu.Lock()
@@ -83,6 +91,7 @@ func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) 
 		}
 		return rec.Result, err
 	}
+	r.takes(cell.Limit{Lines: req.MaxLines, Bytes: req.MaxBytes})
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
 }
 
@@ -106,6 +115,7 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		}},
 	}
+	r.pass.Limit = cell.Limit{Lines: req.MaxLines, Bytes: req.MaxBytes}
 	if !req.Fire {
 		r.awaited = 1 // from the beginning: it may end at once
 	}
@@ -218,9 +228,10 @@ func (r *running) progress() (cell.Result, <-chan struct{}) {
 // giveUp records that the caller's time is up. The cell keeps running, and its
 // end is still detected.
 func (r *running) giveUp() cell.Result {
-	text := r.outputSoFar()
+	now := r.outputSoFar()
 	r.update(func(rec *cell.Record) {
-		r.life.Late, rec.Output = true, text
+		r.life.Late = true
+		rec.ShowOutput(now)
 		if !r.life.Sent {
 			rec.WaitingFor = cell.ForProgram
 		}
@@ -285,7 +296,11 @@ func (r *running) finish(end cell.Result, problem string) {
 	if r.pass.hook != nil {
 		r.pass.hook.close()
 	}
-	if err := r.pass.sink.Close(&end); err != nil {
+	if r.pass.take != nil {
+		r.pass.take.Flush()
+	}
+	end.OutputLacks = r.pass.Lacks
+	if err := r.pass.sink.Close(&end, r.pass.Limit); err != nil {
 		log.Printf("keep a cell's output: %v", err)
 		end.AddNotSaved(notSaved("its whole output", err))
 	}

@@ -44,6 +44,14 @@ func (r *running) drive() {
 			return
 		}
 		o, activity := r.observe()
+		if o.ShellEnded && o.Shell.AtPrompt() && !r.shellReads() {
+			if o.Quiet < promptSoon { // it is about to
+				short = pauseFor(pause, promptPause)
+				continue
+			}
+			// Whoever printed the prompt goes on.
+			o.ShellEnded, o.Shell.Last = false, 'C'
+		}
 		if !o.Half.Empty() && (!o.Sent || len(r.state.Lines) > 0) {
 			h.lookAtHalf(&o.Half)
 		}
@@ -66,6 +74,26 @@ func (r *running) drive() {
 		}
 		short = pauseFor(pause, check.backoff())
 	}
+}
+
+// A shell that shows its prompt reads promptSoon later. Until then it is looked
+// at again and again.
+const (
+	promptSoon  = 20 * time.Millisecond
+	promptPause = 50 * time.Microsecond
+)
+
+// shellReads reports whether the session's own shell waits for input: only then a
+// prompt and the end of a command are its own, and were not printed by a program.
+// Of a shell inside another program, and where the kernel does not tell, the marks
+// are believed.
+func (r *running) shellReads() bool {
+	h := r.cells.h
+	if h.core.innerShell() {
+		return true
+	}
+	waits, known := h.tty.Reads(h.manifest().PID)
+	return waits || !known
 }
 
 // precise is the resolution of Go's timers on Linux: in an idle process they
@@ -272,9 +300,12 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 	defer c.mu.Unlock()
 	if a.NewCommand {
 		p.Over, p.Ends = false, c.shell.Ends
+		if p.take != nil {
+			p.take.Flush()
+		}
 	}
 	if a.First {
-		c.cell, p.SentSeq = p, c.OutputSeq
+		c.cell, p.SentSeq, p.Lost = p, c.OutputSeq, c.term.LostRows()
 	}
 	p.LineSeq = c.OutputSeq
 	if !r.state.ByShell {
@@ -284,7 +315,7 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 		p.TypedAt = &typedAt{o.Line, o.Left.Col, strings.Split(a.Input.Text, "\n")}
 		return
 	}
-	p.take = cell.NewCollector(p.sink, o.Line, o.Left.Col)
+	p.take = cell.NewCollector(p.sink, o.Line, o.Left.Col, p.SentSeq)
 	if a.Input.Redraws {
 		p.take.ExpectRedrawn(a.Input.Text, r.state.Prompt.Text)
 	} else {

@@ -174,7 +174,7 @@ func (r *running) setWaiting(what string, o cell.Observed) {
 	if !r.isNews(what, o) {
 		return
 	}
-	text := r.outputSoFar()
+	now := r.outputSoFar()
 	var asked *cell.Result
 	r.update(func(rec *cell.Record) {
 		if o.Inputs < r.life.Answered {
@@ -184,7 +184,8 @@ func (r *running) setWaiting(what string, o cell.Observed) {
 		rec.WaitingFor, rec.Question, rec.Certainty = what, "", ""
 		if what != "" {
 			rec.Certainty = o.Sure()
-			rec.Output, rec.Question = text, strings.TrimSpace(o.Left.Text)
+			rec.ShowOutput(now)
+			rec.Question = strings.TrimSpace(o.Left.Text)
 			res := rec.Result
 			asked = &res
 		}
@@ -267,6 +268,7 @@ func (cs *cells) answer(ctx context.Context, req wire.Answer) (cell.Result, erro
 		return cell.Result{}, otherQuestion(r.id, now.Question)
 	}
 	r.noteAnswer(cs.h.core.inputs())
+	r.takes(cell.Limit{Lines: req.MaxLines, Bytes: req.MaxBytes})
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
 }
 

@@ -300,6 +300,14 @@ func (c *core) clearing() (inner, pasting bool) {
 	return c.shell.Inner, c.Line.Pasting
 }
 
+// innerShell reports whether the marks come from a shell inside the session's
+// program.
+func (c *core) innerShell() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shell.Inner
+}
+
 // shellReads reports whether no command of the shell runs.
 func (c *core) shellReads() bool {
 	c.mu.Lock()
