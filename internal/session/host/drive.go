@@ -44,7 +44,7 @@ func (r *running) drive() {
 			return
 		}
 		o, activity := r.observe()
-		if o.ShellEnded && o.Shell.AtPrompt() && !r.shellReads() {
+		if o.ShellEnded && o.Shell.AtPrompt() && !r.shellReads(activity) {
 			if o.Quiet < promptSoon { // it is about to
 				short = pauseFor(pause, promptPause)
 				continue
@@ -83,17 +83,22 @@ const (
 	promptPause = 50 * time.Microsecond
 )
 
-// shellReads reports whether the session's own shell waits for input: only then a
-// prompt and the end of a command are its own, and were not printed by a program.
-// Of a shell inside another program, and where the kernel does not tell, the marks
-// are believed.
-func (r *running) shellReads() bool {
+// shellReads reports whether the session's own shell waits for input, and has
+// printed nothing since it was observed: only then a prompt and the end of a
+// command are its own, and were not printed by a program. Of a shell inside another
+// program, and where the kernel does not tell, the marks are believed.
+func (r *running) shellReads(activity uint64) bool {
 	h := r.cells.h
 	if h.core.innerShell() {
 		return true
 	}
-	waits, known := h.tty.Reads(h.manifest().PID)
-	return waits || !known
+	switch waits, known := h.tty.Reads(h.manifest().PID); {
+	case !known:
+		return true
+	case !waits || h.tty.OutputPending():
+		return false
+	}
+	return h.core.lastActivity() == activity
 }
 
 // precise is the resolution of Go's timers on Linux: in an idle process they
