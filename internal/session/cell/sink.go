@@ -47,6 +47,7 @@ type Sink struct {
 	file  *os.File // or nil while all is in memory
 	out   *bufio.Writer
 	err   error
+	kept  int64 // bytes of the output that are in the file
 	// beyond: behind the output the file has what may still change.
 	beyond bool
 }
@@ -57,7 +58,6 @@ type SinkState struct {
 	Size  int64  `json:"size"`
 	Lines int    `json:"lines,omitempty"`
 	File  bool   `json:"file,omitempty"` // it goes to the file
-	Kept  int64  `json:"kept,omitempty"` // bytes of it that are there
 	Lost  bool   `json:"lost,omitempty"`
 	// End is the end of the output once the file is full.
 	End []byte `json:"end,omitempty"`
@@ -97,7 +97,7 @@ func (s *Sink) add(p []byte) {
 		}
 	}
 	s.takeBack()
-	s.state.Kept += int64(len(p))
+	s.kept += int64(len(p))
 	if _, err := s.out.Write(p); err != nil { // bufio keeps the first error
 		s.err = err
 	}
@@ -123,7 +123,7 @@ func (s *Sink) spill() error {
 		return fmt.Errorf("keep a cell's output: %w", err)
 	}
 	s.file, s.out, s.state.File = f, bufio.NewWriterSize(f, 64<<10), true
-	s.state.Kept, s.state.Mem = int64(len(s.state.Mem)), nil
+	s.kept, s.state.Mem = int64(len(s.state.Mem)), nil
 	return nil
 }
 
@@ -133,9 +133,9 @@ func (s *Sink) takeBack() {
 		return
 	}
 	s.beyond = false
-	err := s.file.Truncate(s.state.Kept)
+	err := s.file.Truncate(s.kept)
 	if err == nil {
-		_, err = s.file.Seek(s.state.Kept, io.SeekStart)
+		_, err = s.file.Seek(s.kept, io.SeekStart)
 	}
 	if err != nil && s.err == nil {
 		s.err = err
@@ -228,7 +228,7 @@ func (s *Sink) Close(r *Result, limit Limit) error {
 
 // lack says what is missing of an output that was not kept whole.
 func (s *Sink) lack() string {
-	return fmt.Sprintf("%d bytes before the last %d are missing", max(0, s.state.Size-s.state.Kept-int64(len(s.state.Mem)+len(s.state.End))), len(s.state.End))
+	return fmt.Sprintf("%d bytes before the last %d are missing", max(0, s.state.Size-s.kept-int64(len(s.state.Mem)+len(s.state.End))), len(s.state.End))
 }
 
 // read returns an output of size bytes for a result: whole, or its two ends.
@@ -384,6 +384,6 @@ func ResumeSink(path string, st SinkState) (*Sink, error) {
 		return nil, fmt.Errorf("keep a cell's output: %w", err)
 	}
 	s.file, s.out = f, bufio.NewWriterSize(f, 64<<10)
-	s.state.Kept = info.Size()
+	s.kept = info.Size()
 	return s, nil
 }
