@@ -149,7 +149,7 @@ func (c *core) marksLocked() {
 		}
 		switch m.Kind {
 		case 'Z':
-			c.Stray.Add(false, c.shell.Ends)
+			c.Stray.Add(false, false, c.shell.Ends)
 		case 'B':
 			c.shell.Shown = cell.TextLeft(c.term, m.Line, m.Col)
 			c.editorAsked = false

@@ -33,6 +33,7 @@ type cells struct {
 	mu       sync.Mutex // guards the fields below and the records of cells; taken before core.mu
 	active   *running
 	learned  cell.Prompt   // the program's, at the last cell
+	bare     bool          // the session's shell has lost its marks
 	unpruned int           // cells that ended since old ones were forgotten
 	restedAt uint64        // core's activity when a program was last known to rest; 0 never
 	unsaved  []cell.Record // of cells that ended while the disk was full, oldest first
@@ -115,6 +116,7 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		}},
 	}
+	r.state.Bare = cs.bare
 	r.pass.Limit = cell.Limit{Lines: req.MaxLines, Bytes: req.MaxBytes}
 	if !req.Fire {
 		r.awaited = 1 // from the beginning: it may end at once

@@ -207,7 +207,7 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 func (r *running) clearInput() error {
 	h := r.cells.h
 	inner, pasting := h.core.clearing()
-	keys := cell.ClearKeys(h.manifest().Command[0], inner, pasting)
+	keys := cell.ClearKeys(h.manifest().Command[0], inner, pasting, r.state.LastClear())
 	_, err := h.typeIn(wire.Input{Raw: keys}, typist{clears: true})
 	return err
 }
@@ -221,7 +221,7 @@ func refusal(o cell.Observed, rest int) string {
 	case o.Shell.Token == "" || o.Shell.Last == 'C':
 		return fmt.Sprintf("nothing was sent: the program's input line shows %q, which no cell typed and nobody entered; 'den keys Enter' enters it, 'den keys C-u' or 'C-c' removes it in most programs", shown)
 	}
-	return fmt.Sprintf("nothing was sent: the shell's input line shows %q, and Ctrl-C does not empty it", shown)
+	return fmt.Sprintf("nothing was sent: the shell's input line shows %q, and Ctrl-C does not empty it; 'den keys C-u' does in most shells, and 'den keys Enter' then brings a new prompt", shown)
 }
 
 // claimLocked records that the input line is empty, so that only later input is
@@ -267,6 +267,7 @@ func (cs *cells) leave(learned cell.Prompt, a cell.Action, activity uint64) {
 		cs.restedAt = activity
 	}
 	if a.LostMarks { // cells end in the other ways from now on
+		cs.bare = true
 		cs.h.core.forgetShell()
 	}
 }
