@@ -13,10 +13,12 @@ import (
 	"den/internal/session/wire"
 )
 
-// Peek returns a cell as it is now, with the output so far. Nothing waits for it.
-func (s *Session) Peek(ctx context.Context, id string) (cell.Result, error) {
+// Peek returns a cell as it is now, with the output so far. Nothing waits for it. If
+// run asks for a part of a longer output, the whole is in a file; Part returns it.
+func (s *Session) Peek(ctx context.Context, id string, run Run) (cell.Result, error) {
 	// An older host takes it for a wait, which is short then.
-	r, err := s.callCell(ctx, s.atOnce, wire.MethodRun, wire.Run{Cell: id, Fire: true, Timeout: time.Millisecond})
+	req := wire.Run{Cell: id, Fire: true, Timeout: time.Millisecond, MaxLines: run.MaxLines, MaxBytes: run.MaxBytes}
+	r, err := s.callCell(ctx, s.atOnce, wire.MethodRun, req)
 	if fault.KindOf(err) == fault.NotRunning && !s.options.Remote {
 		return s.Poll(id)
 	}

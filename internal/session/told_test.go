@@ -100,7 +100,7 @@ func TestPeek(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, s, "\nbegun")
-	r, err := s.Peek(t.Context(), fired.CellID)
+	r, err := s.Peek(t.Context(), fired.CellID, session.Run{})
 	if err != nil || r.Status != cell.Running || r.Output != "begun" {
 		t.Errorf("got %+v, %v", r, err)
 	}
@@ -108,7 +108,7 @@ func TestPeek(t *testing.T) {
 	if all := cellEvents(t, s, fired.CellID); len(all) != 1 || all[0].Told {
 		t.Errorf("got %+v", all)
 	}
-	if r, err = s.Peek(t.Context(), fired.CellID); err != nil || r.Status != cell.Done || r.Output != "begun\ngo" {
+	if r, err = s.Peek(t.Context(), fired.CellID, session.Run{}); err != nil || r.Status != cell.Done || r.Output != "begun\ngo" {
 		t.Errorf("got %+v, %v", r, err)
 	}
 }

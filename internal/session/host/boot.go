@@ -182,7 +182,7 @@ func (h *Host) integrate(argv, env []string) (newArgv, newEnv []string) {
 		return argv, env
 	}
 	if in.Shell != "" {
-		h.core.shell.Token, h.core.shell.Silent = token, in.Shell == "sh"
+		h.core.shell.Token, h.core.shell.Silent, h.core.shell.Plain = token, in.Shell == "sh", in.NoEditor
 	}
 	return in.Argv, in.Env
 }
@@ -199,7 +199,7 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 		sync = eventlog.SyncAlways
 	}
 	c := &core{
-		clock: clock, term: term,
+		clock: clock, term: term, tty: h.tty,
 		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{}, logNews: map[wake.Signal]struct{}{},
 		rest: tree.NewActivity(), moved: wake.New(), paused: wake.New(), held: wake.New(), editor: cell.EditorOf(m.Command[0]),
 	}

@@ -240,7 +240,7 @@ func (a *app) pollCmd() *cobra.Command {
 			return err
 		}
 		if !r.Final() && !r.Asks() {
-			if now, err := s.Peek(ctx, r.CellID); err == nil { // else what the record has
+			if now, err := s.Peek(ctx, r.CellID, session.Run{}); err == nil { // else what the record has
 				r.Output = now.Output
 			}
 		}
