@@ -2,13 +2,28 @@ package session
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"regexp"
 	"strings"
+	"time"
 
 	"den/internal/base/fault"
 	"den/internal/session/cell"
+	"den/internal/session/wire"
 )
+
+// Peek returns a cell as it is now, with the output so far. Nothing waits for it. If
+// run asks for a part of a longer output, the whole is in a file; Part returns it.
+func (s *Session) Peek(ctx context.Context, id string, run Run) (cell.Result, error) {
+	// An older host takes it for a wait, which is short then.
+	req := wire.Run{Cell: id, Fire: true, Timeout: time.Millisecond, MaxLines: run.MaxLines, MaxBytes: run.MaxBytes}
+	r, err := s.callCell(ctx, s.atOnce, wire.MethodRun, req)
+	if fault.KindOf(err) == fault.NotRunning && !s.options.Remote {
+		return s.Poll(id)
+	}
+	return r, err
+}
 
 // Part returns a result with the part of its output that run asks for, of what
 // is behind the first read bytes.

@@ -51,7 +51,7 @@ func (s *Session) Run(ctx context.Context, run Run) (cell.Result, error) {
 		return cell.Result{}, err
 	}
 	begun := time.Now()
-	r, err := s.callCell(ctx, run.Timeout, wire.MethodRun, wire.Run{Code: code, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting})
+	r, err := s.callCell(ctx, run.Timeout, wire.MethodRun, wire.Run{Code: code, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting, MaxLines: run.MaxLines, MaxBytes: run.MaxBytes})
 	if err != nil {
 		return r, err
 	}
@@ -65,7 +65,7 @@ func (s *Session) Run(ctx context.Context, run Run) (cell.Result, error) {
 // it goes on waiting with the new one.
 func (s *Session) awaitCell(ctx context.Context, r cell.Result, run Run, begun time.Time) (cell.Result, error) {
 	for r.WaitingFor == cell.ForHost {
-		req := wire.Run{Cell: r.CellID, Timeout: remaining(run.Timeout, begun), KeepWaiting: run.KeepWaiting}
+		req := wire.Run{Cell: r.CellID, Timeout: remaining(run.Timeout, begun), KeepWaiting: run.KeepWaiting, MaxLines: run.MaxLines, MaxBytes: run.MaxBytes}
 		var err error
 		if r, err = s.callCell(ctx, req.Timeout, wire.MethodRun, req); err != nil {
 			return r, err
@@ -102,7 +102,9 @@ func (s *Session) Answer(ctx context.Context, in wire.Input, run Run) (cell.Resu
 	if run.NoWait {
 		run.Timeout = time.Millisecond // for an older host, which waits
 	}
-	req := wire.Answer{Input: in, Question: run.Question, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting, Fire: run.NoWait}
+	req := wire.Answer{
+		Input: in, Question: run.Question, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting, Fire: run.NoWait, MaxLines: run.MaxLines, MaxBytes: run.MaxBytes,
+	}
 	r, err := s.callCell(ctx, run.Timeout, wire.MethodAnswer, req)
 	if err != nil {
 		return r, err
@@ -119,16 +121,6 @@ func (s *Session) Fire(ctx context.Context, code string, timeout time.Duration) 
 		return r, err
 	}
 	return s.callCell(ctx, 0, wire.MethodRun, wire.Run{Code: code, Timeout: timeout, Fire: true})
-}
-
-// Peek returns a cell as it is now, with the output so far. Nothing waits for it.
-func (s *Session) Peek(ctx context.Context, id string) (cell.Result, error) {
-	// An older host takes it for a wait, which is short then.
-	r, err := s.callCell(ctx, s.atOnce, wire.MethodRun, wire.Run{Cell: id, Fire: true, Timeout: time.Millisecond})
-	if fault.KindOf(err) == fault.NotRunning && !s.options.Remote {
-		return s.Poll(id)
-	}
-	return r, err
 }
 
 // Interrupt presses Ctrl-C once, and waits until the cell ends, asks something,
@@ -402,18 +394,18 @@ func (s *Session) cut(r cell.Result, run Run) (cell.Result, error) {
 func (s *Session) shorten(
 	r cell.Result, limit int, cut func(string, int) (string, bool), cutFile func(*os.File, int) (string, bool, error),
 ) (cell.Result, error) {
-	if r.Truncated && r.OutputFile != "" && limit > 0 && !s.options.Remote {
+	if r.OutputFile != "" && limit > 0 && !s.options.Remote {
 		text, shortened, err := s.cutKept(r.CellID, limit, cutFile)
 		if err != nil {
 			return r, fault.Errorf(fault.Storage, "read the output of cell '%s': %w", r.CellID, err)
 		}
 		if shortened {
-			r.Output = text
+			r.Output, r.Truncated = text, true
 		}
 		return r, nil
 	}
 	if text, shortened := cut(r.Output, limit); shortened {
-		if r.OutputFile == "" && !s.options.Remote {
+		if r.OutputFile == "" && r.Final() && !s.options.Remote { // an older host keeps a short output in memory
 			r.OutputFile = s.keepOutput(r)
 		}
 		r.Output, r.Truncated = text, true

@@ -102,6 +102,35 @@ func (p *PTY) Probe() Readiness {
 	return r
 }
 
+// Reads reports whether a process of the terminal's foreground group waits for
+// the terminal, alone or among others. known is false where the kernel does not
+// tell.
+func (p *PTY) Reads(pid int) (waits, known bool) {
+	w := &p.probe
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	group, modes, err := p.modes()
+	stat, ok := readStat(pid)
+	if err != nil || !ok {
+		return false, false
+	}
+	if stat.pgrp != group {
+		return false, true
+	}
+	w.id, w.group, w.termios = p.id, group, modes
+	t := thread{proc: stat, tid: pid}
+	if w.readThread(&t) {
+		return false, true
+	}
+	switch w.classify(&t).kind {
+	case reads, mixed:
+		return true, true
+	case hidden, 0:
+		return false, false
+	}
+	return false, true
+}
+
 // modes returns the terminal's foreground group and modes.
 func (p *PTY) modes() (group int, modes unix.Termios, err error) {
 	err = p.control("probe the terminal", func(fd int) (err error) {

@@ -11,6 +11,9 @@ func (p *PTY) Drained() bool { return false }
 // OutputPending returns false: the terminal's queues are not known.
 func (p *PTY) OutputPending() bool { return false }
 
+// Reads needs a kernel that tells.
+func (p *PTY) Reads(int) (waits, known bool) { return false, false }
+
 // Probe returns Unknown. Only Linux reports what a process waits for, and only
 // on processors whose system call numbers den knows.
 func (p *PTY) Probe() Readiness {

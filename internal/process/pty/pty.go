@@ -182,6 +182,67 @@ func (p *PTY) Echo() (echo, canonical bool, err error) {
 	return echo, canonical, err
 }
 
+// Settings are a terminal's modes at one moment.
+type Settings struct{ termios unix.Termios }
+
+// What a terminal does for programs that read and write lines.
+const (
+	lineInput  = unix.ICRNL
+	lineOutput = unix.OPOST | unix.ONLCR
+	lineModes  = unix.ICANON | unix.ECHO | unix.ISIG
+)
+
+// Settings returns the terminal's modes.
+func (p *PTY) Settings() (s Settings, err error) {
+	err = p.control("ask the terminal's modes", func(fd int) error {
+		t, err := getTermios(fd)
+		if err == nil {
+			s.termios = *t
+		}
+		return err
+	})
+	return s, err
+}
+
+// TranslatesNewlines reports whether a newline that is written goes to the begin
+// of the next line.
+func (s Settings) TranslatesNewlines() bool { return s.termios.Oflag&lineOutput == lineOutput }
+
+// ForLines reports whether the terminal is as programs that read and write lines
+// need it.
+func (s Settings) ForLines() bool {
+	return s.TranslatesNewlines() && s.termios.Iflag&lineInput == lineInput && s.termios.Lflag&lineModes == lineModes
+}
+
+// LeftRaw reports whether a program has left the terminal so that others cannot
+// read and write lines there. A line editor that has begun to read looks different.
+func (s Settings) LeftRaw() bool {
+	return !s.TranslatesNewlines() || s.termios.Lflag&unix.ICANON != 0 && !s.ForLines()
+}
+
+// SameOutput reports whether two terminals treat output alike.
+func (s Settings) SameOutput(as Settings) bool { return s.termios.Oflag == as.termios.Oflag }
+
+// RestoreLines makes the terminal ready for lines again, if it is still as somebody
+// left it: the very same, or without the translation of newlines.
+func (p *PTY) RestoreLines(left Settings) (now Settings, err error) {
+	err = p.control("restore the terminal's modes", func(fd int) error {
+		t, err := getTermios(fd)
+		if err != nil {
+			return err
+		}
+		if now.termios = *t; now != left && (left.TranslatesNewlines() || now.TranslatesNewlines()) {
+			return nil
+		}
+		t.Iflag |= lineInput
+		t.Oflag |= lineOutput
+		t.Lflag |= lineModes | unix.ECHOE | unix.IEXTEN
+		now.termios = *t
+		return setTermios(fd, t)
+	})
+	return now, err
+}
+
 // HideInput has a person's terminal show nothing of what is typed until restore
 // is called.
 func HideInput(fd int) (restore func() error, err error) {

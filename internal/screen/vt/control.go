@@ -11,10 +11,13 @@ func (t *Terminal) control(b byte) {
 	case '\b':
 		t.left(1)
 	case '\t':
-		t.tab(1)
+		t.horizontalTab()
 	case '\n', '\v', '\f':
 		t.cur.pending = false
 		t.lineFeed()
+		if b == '\n' && t.cur.x > 0 {
+			t.indentRow()
+		}
 		if t.modes.has(modeNewLine) {
 			t.carriageReturn() // after the index, which depends on the column
 		}

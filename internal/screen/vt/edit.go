@@ -12,6 +12,7 @@ func (t *Terminal) insertCells(l *line, x, n, end int) {
 	if end == l.cols() {
 		l.endChanged()
 	}
+	l.moved.clear()
 	cells := l.edit()
 	copy(cells[x+n:end], cells[x:end-n])
 	l.moveStamps(x+n, l, x, end-n-x)
@@ -30,6 +31,7 @@ func (t *Terminal) deleteCells(l *line, x, n, end int) {
 	if end == l.cols() {
 		l.endChanged()
 	}
+	l.moved.clear()
 	cells := l.edit()
 	copy(cells[x:end-n], cells[x+n:end])
 	l.moveStamps(x, l, x+n, end-n-x)

@@ -13,6 +13,7 @@ func (t *Terminal) eraseCells(l *line, from, to int) {
 		l.endChanged()
 	}
 	l.erase(from, to, t.blank())
+	l.moved.erase(from, to)
 	if to-from == l.room() {
 		l.stamp = 0
 	} else if l.stamp == mixed && to == l.cols() {

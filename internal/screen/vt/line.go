@@ -9,6 +9,7 @@ type line struct {
 	stamp   stamp  // of all characters in the row, or mixed
 	spans   []span // of the whole row, while stamp is mixed
 	typed   typed  // what the row is while it is on
+	moved   moved  // where text was left out: see AppendPrinted
 }
 
 // cells returns the cells to be read.
@@ -50,6 +51,7 @@ func (l *line) clear(blank cell) {
 		l.typed.erase(0, l.cols(), blank.style())
 	}
 	l.wrapped, l.prompt, l.size, l.stamp = false, 0, SingleSize, 0
+	l.moved.clear()
 }
 
 // erase blanks columns [from, to).

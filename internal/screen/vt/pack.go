@@ -296,6 +296,7 @@ func (l *line) unpack(p []byte) {
 	flags := p[0]
 	p = p[1:]
 	l.wrapped, l.prompt = flags&packWrapped != 0, PromptMarks(flags/packPrompt)&(CommandEnd<<1-1)
+	l.moved.clear()
 	n := number()
 	l.size = LineSize(n / packSize)
 	n %= packSize

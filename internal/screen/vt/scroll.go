@@ -45,15 +45,20 @@ func (t *Terminal) scrollUp(n int) {
 	n = min(n, m.bottom-m.top+1)
 	switch {
 	case !t.fullWidth():
+		t.lostRows++
 		t.shiftBlockUp(m.top, n)
 	case m.top == 0 && !t.altActive():
 		for blank := t.blank(); n > 0; n-- {
 			t.pushTop(blank)
 		}
 	default:
+		t.lostRows++
 		t.deleteRows(m.top, n)
 	}
 }
+
+// LostRows counts how often rows left a scrolling region and went nowhere.
+func (t *Terminal) LostRows() uint64 { return t.lostRows }
 
 // pushTop moves the top row into the scrollback and opens an empty row at the
 // bottom margin.

@@ -43,6 +43,7 @@ type Terminal struct {
 	sgrStack []savedSGR // or nil
 	quick    bool       // text may take the fast path: see updateQuick
 	stamp    stamp      // of what is written now
+	lostRows uint64
 
 	styles   styleTable
 	clusters clusterTable

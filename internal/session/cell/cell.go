@@ -117,6 +117,8 @@ type Result struct {
 	// Left are the processes that an interrupted cell started and that outlived
 	// it.
 	Left []Process `json:"left,omitempty"`
+	// OutputLacks says what of the output is in neither Output nor the file, or "".
+	OutputLacks string `json:"output_lacks,omitempty"`
 	// NotSaved says what of the cell could not be written to disk, and why: its
 	// record, its output, or events of the log.
 	NotSaved string `json:"not_saved,omitempty"`
@@ -135,6 +137,11 @@ type Given struct {
 type Process struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
+}
+
+// ShowOutput takes the output fields of another result.
+func (r *Result) ShowOutput(of Result) {
+	r.Output, r.Truncated, r.OutputFile, r.OutputBytes, r.OutputLacks = of.Output, of.Truncated, of.OutputFile, of.OutputBytes, of.OutputLacks
 }
 
 // AddNotSaved adds something that could not be written.

@@ -46,7 +46,7 @@ func collect(t *testing.T, before, output string, scrollback, part int, echo *st
 	term := vt.New(vt.Config{Cols: 20, Rows: 5, Scrollback: scrollback})
 	term.Write([]byte(before))
 	sink := cell.NewSink(filepath.Join(t.TempDir(), "out"))
-	c := cell.NewCollector(sink, term.ScreenLine()+int64(term.Cursor().Row), term.Cursor().Col)
+	c := cell.NewCollector(sink, term.ScreenLine()+int64(term.Cursor().Row), term.Cursor().Col, 0)
 	if echo != nil {
 		c.Expect(*echo)
 	}
@@ -58,7 +58,7 @@ func collect(t *testing.T, before, output string, scrollback, part int, echo *st
 	}
 	c.Finish(term, term.ScreenLine()+int64(term.Cursor().Row), term.Cursor().Col)
 	var r cell.Result
-	if err := sink.Close(&r); err != nil {
+	if err := sink.Close(&r, cell.Limit{}); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -104,13 +104,13 @@ func TestCollectorRedrawn(t *testing.T) {
 		term := vt.New(vt.Config{Cols: 20, Rows: 5, Scrollback: 100})
 		term.Write([]byte("\r\n\r\n\r\n\r\n1> "))
 		sink := cell.NewSink(filepath.Join(t.TempDir(), "out"))
-		c := cell.NewCollector(sink, term.ScreenLine()+4, term.Cursor().Col)
+		c := cell.NewCollector(sink, term.ScreenLine()+4, term.Cursor().Col, 0)
 		c.ExpectRedrawn("2+2", "1> ")
 		term.Write([]byte(output))
 		c.Scrolled(term)
 		c.Finish(term, term.ScreenLine()+int64(term.Cursor().Row), term.Cursor().Col)
 		var r cell.Result
-		if err := sink.Close(&r); err != nil {
+		if err := sink.Close(&r, cell.Limit{}); err != nil {
 			t.Fatal(err)
 		}
 		if r.Output != "=> 4" {
@@ -128,7 +128,7 @@ func TestSinkKeepsMuchInAFile(t *testing.T) {
 		s.Line(fmt.Appendf(nil, "line %d", i))
 	}
 	var r cell.Result
-	if err := s.Close(&r); err != nil {
+	if err := s.Close(&r, cell.Limit{}); err != nil {
 		t.Fatal(err)
 	}
 	kept, err := os.ReadFile(path)
@@ -151,7 +151,7 @@ func TestLongOutputTellsItsSize(t *testing.T) {
 		s.Line(line)
 	}
 	var r cell.Result
-	if err := s.Close(&r); err != nil {
+	if err := s.Close(&r, cell.Limit{}); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
@@ -179,7 +179,7 @@ func TestSinkCrossesToAnotherBinary(t *testing.T) {
 			s.Line(fmt.Appendf(nil, "line %d", i))
 		}
 		var r cell.Result
-		if err := s.Close(&r); err != nil {
+		if err := s.Close(&r, cell.Limit{}); err != nil {
 			t.Fatal(err)
 		}
 		if r.Output+"\n" != want.String() {

@@ -65,6 +65,9 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	switch {
 	case o.Pressed: // nothing was sent, and nothing will be
 		return Action{Do: End, Status: Failed, By: ByInt}, s
+	case clearing && o.Quiet > clearRest && o.ignoresInt():
+		s.Cleared, s.Emptied = 0, 0
+		return typeFirst(p, o, s, !o.maybeBare())
 	case clearing && o.Quiet > clearRest && (takes || o.Shell.Last != 'C'):
 		// The key was lost. That the kernel sees work says nothing: others may
 		// be at work beside a shell that waits (fish makes completions).
@@ -81,9 +84,18 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	case s.unclean(p, o):
 		return clearInput(o, s)
 	}
+	return typeFirst(p, o, s, o.Shell.AtPrompt() || cleared)
+}
+
+// typeFirst types the code, or its first line. byShell says that a shell with marks
+// takes it.
+func typeFirst(p Program, o *Observed, s State, byShell bool) (Action, State) {
 	s.Learned = learn(s.Learned, o.Left)
+	if o.maybeBare() {
+		s.Learned, s.Bare = o.Left, true
+	}
 	s.Prompt = s.Learned
-	s.ByShell = (o.Shell.AtPrompt() || cleared) && p.Prompt == "" && !p.Hook
+	s.ByShell = byShell && p.Prompt == "" && !p.Hook
 	var a Action
 	if takesWhole(o, &s) {
 		code := strings.Join(s.Lines, "\n")
@@ -114,6 +126,9 @@ func clearInput(o *Observed, s State) (Action, State) {
 	}
 	return Action{Do: Wait}, s
 }
+
+// LastClear reports whether the shell's input is cleared for the last time.
+func (s *State) LastClear() bool { return s.Clears >= maxClears }
 
 // decideGiven decides by the prompt that the user gave. The prompt is ignored
 // while the kernel reports that the program is busy: output may contain it
@@ -208,6 +223,9 @@ func decideShell(o *Observed, s State) (Action, State) {
 		return typeNext(o, s, takeBeforePrompt(o, &s))
 	case continues:
 		return tell(s, ForContinuation)
+	case o.barePrompt():
+		s.Learned = o.Left
+		return Action{Do: End, Status: Done, By: ByReady, Take: takeBeforePrompt(o, &s), Rests: true, LostMarks: true, Likely: true}, s
 	case o.Ready:
 		return tell(s, ForInput)
 	case o.justGone():
@@ -288,7 +306,7 @@ func end(o *Observed, s State, by By) (Action, State) {
 	if by == ByQuiet {
 		status = Unsure
 	}
-	return Action{Do: End, Status: status, By: by, Take: takeBeforePrompt(o, &s), Rests: by == ByReady}, s
+	return Action{Do: End, Status: status, By: by, Take: takeBeforePrompt(o, &s), Rests: by == ByReady, Likely: s.Bare}, s
 }
 
 func tell(s State, what string) (Action, State) { return Action{Do: Tell, WaitingFor: what}, s }
@@ -342,6 +360,8 @@ type Action struct {
 	// LostMarks is set if the shell no longer prints marks. Its prompt is then
 	// the text left of the cursor.
 	LostMarks bool
+	// Likely is set if a question could look the same.
+	Likely bool
 }
 
 // Result returns the cell's result according to an End action.
@@ -349,6 +369,9 @@ func (a Action) Result() Result {
 	r := Result{Status: a.Status, By: a.By}
 	if a.Status != Failed {
 		r.Certainty = a.By.Certainty()
+	}
+	if a.Likely && r.Certainty == Exact {
+		r.Certainty = Likely
 	}
 	if a.HasExit {
 		r.ExitCode = &a.ExitCode

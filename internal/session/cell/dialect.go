@@ -55,9 +55,13 @@ func takesWhole(o *Observed, s *State) bool {
 
 // ClearKeys returns what empties the input of the shell argv0, or of another
 // one inside it: the end of a paste, if one is open, Ctrl-C, and the key that
-// den's start-up file binds.
-func ClearKeys(argv0 string, inner, pasting bool) []byte {
+// den's start-up file binds. At last, where Ctrl-C was of no use, Ctrl-U removes what
+// was typed.
+func ClearKeys(argv0 string, inner, pasting, last bool) []byte {
 	keys := "\x03"
+	if last {
+		keys += "\x15"
+	}
 	if pasting {
 		keys = "\x1b[201~" + keys
 	}

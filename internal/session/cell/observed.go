@@ -114,7 +114,7 @@ func (o *Observed) asks() bool {
 // Sure returns how sure it is that the program waits for what the cell tells.
 func (o *Observed) Sure() string {
 	switch {
-	case o.Ready:
+	case o.Ready && !o.lostMarks() && !o.maybeBare():
 		return Exact
 	case o.CursorHidden || endsAsQuestion(o.Left.Text):
 		return Likely
@@ -175,10 +175,30 @@ func (o *Observed) takesCode(cleared bool) bool {
 }
 
 // lostMarks reports whether the shell is editing a line without having
-// reported an end: its prompts have lost their marks, or it was replaced by
-// another shell.
+// reported an end: its prompts have lost their marks, it was replaced by another
+// shell, or it reads an answer with its editor (read -e).
 func (o *Observed) lostMarks() bool {
 	return o.Ready && o.Own && o.Bracket && o.Shell.Last == 'C'
+}
+
+// barePrompt reports whether a shell without marks most likely shows its prompt: a
+// question would be another text.
+func (o *Observed) barePrompt() bool {
+	left, shown := o.Left.Text, o.Shell.Shown
+	return o.lostMarks() && !o.Shell.Inner && (left == "" || SamePrompt(left, shown) || OtherPath(left, shown))
+}
+
+// ignoresInt reports whether the shell made nothing of Ctrl-C, as one that ignores
+// the signal, and its input is empty all the same: the terminal that edits it drops
+// it, or an editor shows so. Where keys were pressed, an editor does not show all.
+func (o *Observed) ignoresInt() bool {
+	return o.Ready && o.Own && o.Shell.Pending() && (o.Shell.Plain || o.Blank && !o.Stray.Keys)
+}
+
+// maybeBare reports whether a shell that tells of its prompt alone may have lost
+// it: it reads, and shows nothing.
+func (o *Observed) maybeBare() bool {
+	return o.Own && o.Shell.Silent && !o.Shell.Inner && o.Shell.Pending() && o.Left.Text == ""
 }
 
 // redraws reports whether the program has its own editor that may redraw the
@@ -234,6 +254,7 @@ type State struct {
 	Clears  int      `json:"clears,omitempty"`  // how often that was tried
 	Strays  int      `json:"strays,omitempty"`  // inputs of others when it was tried last
 	Python  Python   `json:"python,omitzero"`   // what was typed, for Python's REPL
+	Bare    bool     `json:"bare,omitempty"`    // the shell has lost its marks: a question may look like its prompt
 }
 
 // Begin returns the initial state of a cell. learned is the program's prompt
@@ -317,13 +338,15 @@ func (s *State) known(o *Observed) bool {
 type StrayInput struct {
 	Count   int  `json:"count,omitempty"`   // inputs so far
 	Pending bool `json:"pending,omitempty"` // some may not be consumed
-	Entered bool `json:"entered,omitempty"` // the last one ended with Enter
+	Entered bool `json:"entered,omitempty"` // the last one ended with Enter, or with a key that ended a command
+	Keys    bool `json:"keys,omitempty"`    // some may have put an editor into another state
 	Ends    int  `json:"ends,omitempty"`    // that the shell had reported when it came
 }
 
-// Add records one input. entered says that it ended with Enter.
-func (i *StrayInput) Add(entered bool, ends int) {
-	*i = StrayInput{Count: i.Count + 1, Pending: true, Entered: entered, Ends: ends}
+// Add records one input. entered says that it ended with Enter, keys that it has
+// more than text.
+func (i *StrayInput) Add(entered, keys bool, ends int) {
+	*i = StrayInput{Count: i.Count + 1, Pending: true, Entered: entered, Keys: keys || i.Pending && i.Keys, Ends: ends}
 }
 
 // Consumed records that all inputs up to count were consumed.

@@ -23,9 +23,17 @@ type Collector struct {
 
 // CollectorState is the state of a Collector that survives an upgrade.
 type CollectorState struct {
-	Next int64    `json:"next"` // the first row that was not taken, counted from the start
-	Col  int      `json:"col"`  // where in it the output begins
-	Line []byte   `json:"line,omitempty"`
+	Next int64  `json:"next"` // the first row that was not taken, counted from the start
+	Col  int    `json:"col"`  // where in it the output begins
+	Line []byte `json:"line,omitempty"`
+
+	// Of the rows above Begin, where the output began, only what was written
+	// after event Since is output.
+	Begin int64  `json:"begin,omitempty"`
+	Left  int    `json:"left,omitempty"` // of it, the columns where older text stands
+	Since uint64 `json:"since,omitempty"`
+	Rose  bool   `json:"rose,omitempty"` // there was some
+
 	Echo *string  `json:"echo,omitempty"` // what was typed: the first line, if the program echoes it
 	More []string `json:"more,omitempty"` // and the lines behind it
 
@@ -38,12 +46,17 @@ type CollectorState struct {
 	AtPrompt bool     `json:"at_prompt,omitempty"` // the next line is what stands behind the prompt, where the code was typed
 }
 
-// maxHeld bounds the lines that are held back.
-const maxHeld = 32
+// maxHeld bounds the lines that are held back, maxPart how much of a line is in
+// memory.
+const (
+	maxHeld = 32
+	maxPart = 64 << 10
+)
 
-// NewCollector returns a Collector that begins at a position on the screen.
-func NewCollector(sink *Sink, line int64, col int) *Collector {
-	return &Collector{sink: sink, state: CollectorState{Next: line, Col: col}}
+// NewCollector returns a Collector that begins at a position on the screen. What
+// event since and those before it wrote above is no output.
+func NewCollector(sink *Sink, line int64, col int, since uint64) *Collector {
+	return &Collector{sink: sink, state: CollectorState{Next: line, Col: col, Begin: line, Left: col, Since: since}}
 }
 
 // Scrolled collects the rows that left the screen. It must be called before
@@ -58,15 +71,49 @@ func (c *Collector) Scrolled(t *vt.Terminal) {
 func (c *Collector) takeUntil(t *vt.Terminal, until int64) {
 	for c.state.Next = max(c.state.Next, t.FirstLine()); c.state.Next < until; c.state.Next++ {
 		row := t.Row(int(c.state.Next - t.ScreenLine()))
-		c.state.Line = row.AppendWritten(c.state.Line, c.state.Col, row.Len())
+		if c.state.Next < c.state.Begin && !c.state.Rose {
+			if !c.wrote(t, c.state.Next) {
+				continue // the cursor moved over older text
+			}
+			c.state.Rose = true
+		}
+		c.add(t, row.Len())
 		c.state.Col = 0
-		if !row.Wrapped() {
+		switch {
+		case !row.Wrapped():
 			c.flush()
+		case len(c.state.Line) > maxPart && !c.state.Redraws && c.state.Echo == nil:
+			c.sink.Part(c.state.Line)
+			c.state.Line = c.state.Line[:0]
 		}
 	}
 }
 
+// add takes what the next row has up to a column.
+func (c *Collector) add(t *vt.Terminal, to int) {
+	row, from := t.Row(int(c.state.Next-t.ScreenLine())), c.state.Col
+	old := 0 // columns with older text
+	switch {
+	case c.state.Next < c.state.Begin:
+		old = to
+	case c.state.Next == c.state.Begin:
+		old = min(c.state.Left, to)
+	}
+	if from < old {
+		c.state.Line = row.AppendPrinted(c.state.Line, from, old, c.state.Since)
+		from = old
+	}
+	if from < to || old == 0 {
+		c.state.Line = row.AppendPrinted(c.state.Line, from, to, 0)
+	}
+}
+
 func (c *Collector) flush() {
+	if c.state.Next < c.state.Begin { // above the echo
+		c.sink.Line(c.state.Line)
+		c.state.Line = c.state.Line[:0]
+		return
+	}
 	if c.state.Redraws {
 		c.hold()
 		return
@@ -158,22 +205,53 @@ func (c *Collector) Above(line int64) {
 func (c *Collector) Finish(t *vt.Terminal, line int64, col int) {
 	c.takeUntil(t, line)
 	if c.state.Next == line {
-		row := t.Row(int(line - t.ScreenLine()))
-		c.state.Line = row.AppendWritten(c.state.Line, c.state.Col, col)
+		c.add(t, col)
 	}
+	c.Flush()
+}
+
+// Flush ends an incomplete last line.
+func (c *Collector) Flush() {
 	if len(c.state.Line) > 0 {
 		c.flush()
 	}
 	c.release()
 }
 
+// TakeShown is TakeTo for a program that has ended with its cursor at the given
+// position: what it wrote there and below is output, too.
+func (c *Collector) TakeShown(t *vt.Terminal, line int64, col int) {
+	_, rows := t.Size()
+	last := t.ScreenLine() + int64(rows) - 1
+	for last > line && !c.wrote(t, last) {
+		last--
+	}
+	if row := t.Row(int(line - t.ScreenLine())); last > line || col < row.TextLen() && c.wrote(t, line) {
+		c.takeUntil(t, last+1)
+		return
+	}
+	c.TakeTo(t, line, col)
+}
+
+// wrote reports whether a row of the screen has something that was written since
+// the output began.
+func (c *Collector) wrote(t *vt.Terminal, line int64) bool {
+	row := t.Row(int(line - t.ScreenLine()))
+	return row.TextLen() > 0 && (c.state.Since == 0 || row.MaxSeq() > c.state.Since)
+}
+
+// Next returns the line from which rows were not taken yet.
+func (c *Collector) Next() int64 { return c.state.Next }
+
+// Pending returns the incomplete line that was taken.
+func (c *Collector) Pending() string { return string(c.state.Line) }
+
 // TakeTo collects what is before the given position. An incomplete line is
 // continued later.
 func (c *Collector) TakeTo(t *vt.Terminal, line int64, col int) {
 	c.takeUntil(t, line)
 	if c.state.Next == line && col > c.state.Col {
-		row := t.Row(int(line - t.ScreenLine()))
-		c.state.Line = row.AppendWritten(c.state.Line, c.state.Col, col)
+		c.add(t, col)
 		c.state.Col = col
 	}
 }

@@ -23,11 +23,12 @@ var pointer = lazy.Regexp{Expr: `^\s*[>❯›»→▶▸●◉*]\s+`}
 
 // Question returns what a program asks: the line of the cursor, or the whole
 // menu if that is one. lines are those around the cursor, that of the cursor with
-// number at; left is the text left of it. hidden says that the cursor is.
+// number at; left is the text left of it. hidden says that the cursor is. The line
+// that is chosen begins with "> ", if it is only shown in inverse.
 func Question(lines []ShownLine, at int, left string, hidden bool) string {
 	left = strings.TrimSpace(left)
 	top, bottom := block(lines, at)
-	first, last, choices := choicesIn(lines[top:bottom])
+	first, last, choices, inverse := choicesIn(lines[top:bottom], at-top)
 	if choices < 2 && !hidden {
 		return left
 	}
@@ -40,6 +41,9 @@ func Question(lines []ShownLine, at int, left string, hidden bool) string {
 		line := strings.TrimRight(lines[i].Text, " ")
 		if i == at && !hidden && last+top < at {
 			line = strings.TrimRight(left, " ")
+		}
+		if inverse && lines[i].Marked {
+			line = "> " + strings.TrimPrefix(line, "  ")
 		}
 		text = append(text, line)
 	}
@@ -64,20 +68,25 @@ func block(lines []ShownLine, at int) (top, bottom int) {
 }
 
 // choicesIn finds the lines of a menu: those that begin as such lines do, and
-// those around a chosen one that begin in the same column as its text.
-func choicesIn(lines []ShownLine) (first, last, count int) {
+// those around a chosen one that begin in the same column as its text. inverse says
+// that only that shows which one is chosen.
+func choicesIn(lines []ShownLine, at int) (first, last, count int, inverse bool) {
 	indent := -1 // of the chosen line's text
-	for _, l := range lines {
+	for i, l := range lines {
 		if mark := pointer.Get().FindString(l.Text); strings.TrimSpace(l.Text[len(mark):]) == "" {
 			continue
 		} else if mark != "" {
-			indent = len([]rune(mark))
-		} else if l.Marked {
-			indent = indentOf(l.Text)
+			return countChoices(lines, len([]rune(mark)), false)
+		} else if l.Marked && (i != at || indentOf(l.Text) > 0) { // else a pager asks there
+			indent, inverse = indentOf(l.Text), !inverse && indent < 0
 		}
 	}
+	return countChoices(lines, indent, inverse)
+}
+
+func countChoices(lines []ShownLine, indent int, one bool) (first, last, count int, inverse bool) {
 	for i, l := range lines {
-		if isBlank(l) || !l.Marked && indentOf(l.Text) != indent && !choice.Get().MatchString(l.Text) {
+		if isBlank(l) || indentOf(l.Text) != indent && !choice.Get().MatchString(l.Text) {
 			continue
 		}
 		if count++; count == 1 {
@@ -85,7 +94,7 @@ func choicesIn(lines []ShownLine) (first, last, count int) {
 		}
 		last = i
 	}
-	return first, last, count
+	return first, last, count, one
 }
 
 func indentOf(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }

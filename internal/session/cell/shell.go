@@ -21,6 +21,8 @@ type Integration struct {
 	// shell that will print marks. Otherwise it is "", and Argv and Env are
 	// unchanged.
 	Shell string
+	// NoEditor is set if the shell has no line editor: the terminal edits its lines.
+	NoEditor bool
 }
 
 // Integrate makes an interactive shell print marks (OSC 133), which [OwnMark]

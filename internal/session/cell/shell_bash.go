@@ -108,14 +108,14 @@ func prepareBash(c command) (plan, bool) {
 			return plan{}, false
 		}
 		p := c.byENV("")
-		p.Shell, p.Argv = "bash", c.argv
+		p.Shell, p.NoEditor, p.Argv = "bash", a.noEdit, c.argv
 		return p, true
 	}
 	head := []string{assign("__den_token", c.token)}
 	if a.noEdit {
 		head = append(head, "__den_noedit=1")
 	}
-	p := plan{Integration: Integration{Argv: c.argv, Env: c.env, Shell: "bash"}}
+	p := plan{Integration: Integration{Argv: c.argv, Env: c.env, Shell: "bash", NoEditor: a.noEdit}}
 	switch {
 	case a.login && a.noProfile || !a.login && a.noRC:
 		head = append(head, "__den_start=prompt")

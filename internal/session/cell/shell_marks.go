@@ -13,6 +13,7 @@ import (
 type ShellMarks struct {
 	Token   string  `json:"token"`
 	Silent  bool    `json:"silent,omitempty"` // it does not tell where output begins (sh)
+	Plain   bool    `json:"plain,omitempty"`  // the session's own shell has no line editor
 	Last    byte    `json:"last"`             // kind of the last mark, 0 before the first
 	Ends    int     `json:"ends"`             // commands that ended
 	Start   vt.Mark `json:"start"`            // where the last command's output began (C)

@@ -29,7 +29,7 @@ func prepareSh(c command) (plan, bool) {
 		return plan{}, false
 	}
 	p := c.byENV(kind)
-	p.Shell = "sh"
+	p.Shell, p.NoEditor = "sh", kind == "dash"
 	p.Argv = c.argv
 	if name != c.argv[0] {
 		p.Argv = append([]string{name, "-l"}, args...)

@@ -83,6 +83,15 @@ func (d Dir) Log() string { return filepath.Join(d.Path, "log") }
 // Cells returns the directory of the cells' results.
 func (d Dir) Cells() string { return filepath.Join(d.Path, "cells") }
 
+// ShellFiles returns the directory of an integrated shell's start-up files.
+func (d Dir) ShellFiles() string { return filepath.Join(d.Path, "shell") }
+
+// HasShell reports whether the session's program is an integrated shell.
+func (d Dir) HasShell() bool {
+	fi, err := os.Lstat(d.ShellFiles())
+	return err == nil && fi.IsDir()
+}
+
 // Artifacts returns the directory of the session's artifacts.
 func (d Dir) Artifacts() string { return filepath.Join(d.Path, "artifacts") }
 

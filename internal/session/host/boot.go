@@ -176,13 +176,13 @@ func (h *Host) start(c pty.Command, cgroup tree.Cgroup) (pid int, err error) {
 // other means.
 func (h *Host) integrate(argv, env []string) (newArgv, newEnv []string) {
 	token := ident.New(time.Now())
-	in, err := cell.Integrate(argv, env, filepath.Join(h.dir.Path, "shell"), token)
+	in, err := cell.Integrate(argv, env, h.dir.ShellFiles(), token)
 	if err != nil {
 		log.Printf("integrate shell: %v", err)
 		return argv, env
 	}
 	if in.Shell != "" {
-		h.core.shell.Token, h.core.shell.Silent = token, in.Shell == "sh"
+		h.core.shell.Token, h.core.shell.Silent, h.core.shell.Plain = token, in.Shell == "sh", in.NoEditor
 	}
 	return in.Argv, in.Env
 }
@@ -199,7 +199,7 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 		sync = eventlog.SyncAlways
 	}
 	c := &core{
-		clock: clock, term: term,
+		clock: clock, term: term, tty: h.tty,
 		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{}, logNews: map[wake.Signal]struct{}{},
 		rest: tree.NewActivity(), moved: wake.New(), paused: wake.New(), held: wake.New(), editor: cell.EditorOf(m.Command[0]),
 	}

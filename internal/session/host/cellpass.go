@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"log"
 	"strings"
 
 	"den/internal/base/wake"
@@ -20,6 +21,7 @@ type cellPass struct {
 	// prompt is the program's, if the cell's end is told by no marks; or "".
 	prompt string
 	moved  wake.Signal // there was output
+	marked int         // rows until the screen shows none that only partRows keep
 }
 
 // passState is the state of a cellPass that survives an upgrade.
@@ -30,6 +32,11 @@ type passState struct {
 	Ends    int      `json:"ends"`               // that the shell told before
 	Over    bool     `json:"over"`               // the shell said that the command ended
 	TypedAt *typedAt `json:"typed_at,omitempty"` // or nil: where the code was typed, for a shell
+
+	Limit cell.Limit `json:"limit,omitzero"`  // what the callers take of the output
+	Alt   []string   `json:"alt,omitempty"`   // what the program left on the alternate screen
+	Lost  uint64     `json:"lost,omitempty"`  // rows that were lost inside margins before the code was sent
+	Lacks string     `json:"lacks,omitempty"` // what of the output was lost
 }
 
 // typedAt is a position on the screen and the code that was typed there.
@@ -53,8 +60,16 @@ func (c *core) feedLocked(chunk []byte) {
 	if c.cell.hook != nil {
 		c.cell.hook.pushLocked(chunk)
 	}
+	cols, rows := c.term.Size()
 	for len(chunk) > 0 {
 		n := partLen(chunk)
+		if part := chunk[:n]; marksRows(part) {
+			c.cell.marked = rows + partRows
+		}
+		if c.cell.marked > 0 {
+			n = rowsLen(chunk[:n], partRows, cols)
+			c.cell.marked -= bytes.Count(chunk[:n], newline)
+		}
 		c.term.Write(chunk[:n]) // never fails
 		chunk = chunk[n:]
 		c.marksLocked()
@@ -63,8 +78,24 @@ func (c *core) feedLocked(chunk []byte) {
 	c.cell.moved.Set()
 }
 
+// beginMark begins the mark by which a shell says that a command begins.
+var beginMark = []byte("]133;C;")
+
+// partRows bounds the rows of a part while the screen may show rows with tabs, or
+// of a raw terminal: of the scrollback only the newest rows tell what was there.
+const partRows = 12
+
+var newline = []byte{'\n'}
+
+// marksRows reports whether a part makes such rows.
+func marksRows(p []byte) bool {
+	i := bytes.IndexByte(p, '\n')
+	return i == 0 || i > 0 && p[i-1] != '\r' || bytes.IndexByte(p, '\t') >= 0
+}
+
 // partLen returns the length of the next part. A part ends after a sequence
-// that may move the cursor up, so that the cell sees the new position.
+// that may move the cursor up, so that the cell sees the new position, and after
+// a mark of the shell, so that it sees what was there before.
 func partLen(p []byte) int {
 	p = p[:min(len(p), cellPart)]
 	for at := 0; ; {
@@ -75,6 +106,11 @@ func partLen(p []byte) int {
 		at += i + 1
 		if at < len(p) && (p[at] == 'c' || p[at] == 'M') { // a full reset, a line up
 			return at + 1
+		}
+		if bytes.HasPrefix(p[at:], beginMark) {
+			if n := stringEnd(p[at+len(beginMark):]); n >= 0 {
+				return at + len(beginMark) + n
+			}
 		}
 		if at >= len(p) || p[at] != '[' {
 			continue
@@ -89,9 +125,23 @@ func partLen(p []byte) int {
 	}
 }
 
+// rowsLen returns the length of the begin of p that takes at most so many rows.
+func rowsLen(p []byte, rows, cols int) int {
+	at := 0
+	for ; rows > 0 && at < len(p); rows-- {
+		n := min(cols, len(p)-at)
+		if i := bytes.IndexByte(p[at:at+n], '\n'); i >= 0 {
+			n = i + 1
+		}
+		at += n
+	}
+	return at
+}
+
 // marksLocked processes the shell marks in the bytes fed last.
 func (c *core) marksLocked() {
 	for _, m := range c.term.TakeMarks() {
+		before := c.shell.Last
 		if !c.shell.Take(m) {
 			continue
 		}
@@ -100,7 +150,7 @@ func (c *core) marksLocked() {
 		}
 		switch m.Kind {
 		case 'Z':
-			c.Stray.Add(false, c.shell.Ends)
+			c.Stray.Add(false, false, c.shell.Ends)
 		case 'B':
 			c.shell.Shown = cell.TextLeft(c.term, m.Line, m.Col)
 			c.editorAsked = false
@@ -111,29 +161,105 @@ func (c *core) marksLocked() {
 		if c.cell == nil {
 			continue
 		}
+		if m.Kind == 'C' {
+			c.restoreLocked()
+		}
 		switch {
 		case m.Kind == 'C' && (c.cell.take == nil || c.shell.Start == m):
-			c.cell.take = cell.NewCollector(c.cell.sink, m.Line, m.Col)
-		case m.Kind == 'D' && c.shell.Ends > c.cell.Ends && !c.cell.Over:
-			c.cell.Over = true
-			if at := c.cell.TypedAt; c.cell.take == nil && at != nil {
-				// The shell did not take it for a command (an error of syntax): what
-				// it says of it stands behind the echo.
-				c.cell.take = cell.NewCollector(c.cell.sink, at.Line, at.Col)
-				c.cell.take.Expect(at.Code...)
-			}
-			if c.cell.take != nil {
-				c.cell.take.Above(m.Line)
-				c.cell.take.Finish(c.term, m.Line, m.Col)
-			}
+			c.coverInputLocked(m)
+			c.cell.begin(m, before)
+		case m.Kind == 'D' && c.shell.Ends > c.cell.Ends && (!c.cell.Over || c.shell.Refused && !c.Foreign):
+			c.cell.end(c.term, m)
 		}
 	}
 }
 
+// coverInputLocked notes that what stands between the shell's prompt and a
+// command's output was typed: it is no output, wherever the cursor goes.
+func (c *core) coverInputLocked(m vt.Mark) {
+	cols, _ := c.term.Size()
+	top, from := c.term.ScreenLine(), c.shell.Input
+	for line := max(top, from.Line); line <= m.Line; line++ {
+		begin, end := 0, cols
+		if line == from.Line {
+			begin = from.Col
+		}
+		if line == m.Line {
+			end = m.Col
+		}
+		if begin < end {
+			c.term.Restamp(int(line-top), begin, end, 0)
+		}
+	}
+}
+
+// begin begins the output of a command. A shell that got several commands on one
+// line shows no prompt between them.
+func (p *cellPass) begin(m vt.Mark, before byte) {
+	if p.Over && before != 'D' {
+		return // somebody else typed it at the prompt
+	}
+	if p.take != nil {
+		p.take.Flush()
+	}
+	p.Over = false
+	p.take = cell.NewCollector(p.sink, m.Line, m.Col, p.SentSeq)
+}
+
+// end takes the output of a command that has ended, as far as is known now: what
+// printed the mark may have been the command itself (it shows the prompt), and
+// goes on.
+func (p *cellPass) end(term *vt.Terminal, m vt.Mark) {
+	p.Over = true
+	if at := p.TypedAt; p.take == nil && at != nil {
+		// The shell did not take it for a command (an error of syntax): what it
+		// says of it stands behind the echo.
+		p.take = cell.NewCollector(p.sink, at.Line, at.Col, p.SentSeq)
+		p.take.Expect(at.Code...)
+	}
+	switch {
+	case p.take == nil:
+	case term.Modes().AltScreen: // what stands there is no part of the other screen
+		p.Alt = []string{}
+		if text := strings.TrimRight(screen.Text(term), "\n "); text != "" {
+			p.Alt = strings.Split(text, "\n")
+		}
+	default:
+		p.take.Above(m.Line)
+		p.take.TakeShown(term, m.Line, m.Col)
+	}
+	if term.LostRows() > p.Lost && p.Lacks == "" && !term.Modes().AltScreen {
+		p.Lacks = "lines that scrolled away inside margins"
+	}
+}
+
+// leftAlt takes what a program left on the alternate screen, when the main screen
+// is shown again.
+func (p *cellPass) leftAlt(term *vt.Terminal) {
+	if p == nil || p.Alt == nil || p.take == nil {
+		return
+	}
+	p.take.TakeShown(term, term.ScreenLine()+int64(term.Cursor().Row), term.Cursor().Col)
+	p.take.Flush()
+	for _, line := range p.Alt {
+		p.sink.Line([]byte(line))
+	}
+	if len(p.Alt) > 0 && p.Lacks == "" {
+		p.Lacks = "what is no more on the alternate screen, which the program did not leave"
+	}
+	p.Alt = nil
+}
+
 // follow collects the rows that scrolled off the screen.
 func (p *cellPass) follow(term *vt.Terminal) {
-	if p.take == nil || p.Over || term.Modes().AltScreen {
+	if p.take == nil || term.Modes().AltScreen {
 		return
+	}
+	if p.Over {
+		if term.ScreenLine()-p.take.Next() < Scrollback/2 {
+			return
+		}
+		p.Over = false // it goes on: what printed the mark was not the shell
 	}
 	p.take.Above(term.ScreenLine() + int64(term.Cursor().Row))
 	p.take.Scrolled(term)
@@ -171,22 +297,29 @@ func (r *running) take(what cell.Take, o cell.Observed) {
 		p.take = nil
 	default:
 		p.take.Finish(c.term, what.Line, what.Col)
-		p.take = cell.NewCollector(p.sink, o.Line, o.Left.Col)
+		p.take = cell.NewCollector(p.sink, o.Line, o.Left.Col, p.SentSeq)
 	}
 }
 
-// outputSoFar returns the cell's output up to now. Collection is not affected.
-func (r *running) outputSoFar() string {
+// outputSoFar returns the cell's output up to now, in the output fields of a
+// result. Collection is not affected.
+func (r *running) outputSoFar() (now cell.Result) {
 	c, p := r.cells.h.core, r.pass
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p.take == nil || p.Over {
-		return p.sink.SoFar("")
+	rest := ""
+	switch {
+	case p.take == nil:
+	case p.Over:
+		rest = p.take.Pending()
+	case c.term.Modes().AltScreen: // all of it is the program's
+		rest = strings.TrimRight(screen.Text(c.term), "\n ")
+	default:
+		cur := c.term.Cursor()
+		rest = p.take.Peek(c.term, c.term.ScreenLine()+int64(cur.Row), cur.Col)
 	}
-	if c.term.Modes().AltScreen { // all of it is the program's
-		return p.sink.SoFar(strings.TrimRight(screen.Text(c.term), "\n "))
+	if err := p.sink.Progress(&now, rest, p.Limit); err != nil {
+		log.Printf("keep a cell's output: %v", err)
 	}
-	cur := c.term.Cursor()
-	rest := p.take.Peek(c.term, c.term.ScreenLine()+int64(cur.Row), cur.Col)
-	return p.sink.SoFar(rest)
+	return now
 }

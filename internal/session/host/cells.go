@@ -34,6 +34,7 @@ type cells struct {
 	mu       sync.Mutex // guards the fields below and the records of cells; taken before core.mu
 	active   *running
 	learned  cell.Prompt   // the program's, at the last cell
+	bare     bool          // the session's shell has lost its marks
 	unpruned int           // cells that ended since old ones were forgotten
 	restedAt uint64        // core's activity when a program was last known to rest; 0 never
 	unsaved  []cell.Record // of cells that ended while the disk was full, oldest first
@@ -76,6 +77,14 @@ func (cs *cells) run(ctx context.Context, req wire.Run) (cell.Result, error) {
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
 }
 
+// takes notes how much output a caller will show.
+func (r *running) takes(limit cell.Limit) {
+	c := r.cells.h.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.pass.Limit = r.pass.Limit.Tighter(limit)
+}
+
 // rejoin waits for a cell that was begun before the host replaced its binary.
 func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) {
 	cs.mu.Lock()
@@ -88,10 +97,11 @@ func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) 
 		}
 		return rec.Result, err
 	}
+	r.takes(cell.Limit{Lines: req.MaxLines, Bytes: req.MaxBytes})
 	if req.Fire {
 		res, _ := r.progress()
 		if !res.Final() {
-			res.Output = r.outputSoFar()
+			res.ShowOutput(r.outputSoFar())
 		}
 		return res, nil
 	}
@@ -118,6 +128,8 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		}},
 	}
+	r.state.Bare = cs.bare
+	r.pass.Limit = cell.Limit{Lines: req.MaxLines, Bytes: req.MaxBytes}
 	if !req.Fire {
 		r.awaited = 1 // from the beginning: it may end at once
 		if !req.KeepWaiting {
@@ -248,9 +260,10 @@ func (r *running) progress() (cell.Result, <-chan struct{}) {
 // giveUp records that the caller's time is up. The cell keeps running, and its
 // end is still detected.
 func (r *running) giveUp() cell.Result {
-	text := r.outputSoFar()
+	now := r.outputSoFar()
 	r.update(func(rec *cell.Record) {
-		r.life.Late, rec.Output = true, text
+		r.life.Late = true
+		rec.ShowOutput(now)
 		if !r.life.Sent {
 			rec.WaitingFor = cell.ForProgram
 		}
@@ -319,7 +332,11 @@ func (r *running) finish(end cell.Result, problem string) {
 	if r.pass.hook != nil {
 		r.pass.hook.close()
 	}
-	if err := r.pass.sink.Close(&end); err != nil {
+	if r.pass.take != nil {
+		r.pass.take.Flush()
+	}
+	end.OutputLacks = r.pass.Lacks
+	if err := r.pass.sink.Close(&end, r.pass.Limit); err != nil {
 		log.Printf("keep a cell's output: %v", err)
 		end.AddNotSaved(notSaved("its whole output", err))
 	}

@@ -22,6 +22,7 @@ func TestPartsEndWhereTheCursorWentUp(t *testing.T) {
 		{"\x1b[31mred\x1b[0m\x1b[K\x1b[18G", ""}, // these stay on their line
 		{"\x1b[2", ""},                           // cut off: the next part tells
 		{strings.Repeat("x", cellPart), "more"},
+		{"\x1b]133;C;den=x\x1b\\", "output"},
 	} {
 		if n := partLen([]byte(c.part + c.rest)); n != len(c.part) {
 			t.Errorf("partLen(%q) = %d, want %d", c.part+c.rest, n, len(c.part))

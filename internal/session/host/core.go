@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/wake"
+	"den/internal/process/pty"
 	"den/internal/process/tree"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
@@ -24,6 +25,7 @@ import (
 type core struct {
 	clock func() time.Duration // monotonic, since the session's start
 	rest  *tree.Activity       // when nothing happens, memory is returned
+	tty   *pty.PTY             // or nil: only its modes are asked for, and set
 
 	mu sync.Mutex // guards the fields below
 	coreState
@@ -33,6 +35,8 @@ type core struct {
 	waiters   map[*waiter]struct{}
 	lastCheck time.Duration // when the waiters were last checked
 	checkDue  bool          // a check is scheduled
+	markBegun []byte        // the begin of a shell's mark, at the end of the output
+	left      leftModes
 	followers map[*follower]struct{}
 	logNews   map[wake.Signal]struct{} // the log has grown, or is over
 	logsRead  chan struct{}            // closed when the last log stream has ended; or nil
@@ -90,8 +94,17 @@ func (c *core) output(chunk []byte) (replies bool) {
 		c.Held = append([]byte(nil), chunk[len(chunk)-n:]...)
 		chunk = chunk[:len(chunk)-n]
 	}
-	c.outputLocked(chunk)
-	return c.takeRepliesLocked()
+	chunk = c.newlinesLocked(chunk)
+	for {
+		n, ended := c.commandEnd(chunk)
+		c.outputLocked(chunk[:n])
+		if ended && c.shell.Last == 'D' {
+			c.settleLocked()
+		}
+		if chunk = chunk[n:]; len(chunk) == 0 {
+			return c.takeRepliesLocked()
+		}
+	}
 }
 
 func (c *core) outputLocked(chunk []byte) {

@@ -44,6 +44,14 @@ func (r *running) drive() {
 			return
 		}
 		o, activity := r.observe()
+		if o.ShellEnded && o.Shell.AtPrompt() && !r.shellReads(activity) {
+			if o.Quiet < promptSoon { // it is about to
+				short = pauseFor(pause, promptPause)
+				continue
+			}
+			// Whoever printed the prompt goes on.
+			o.ShellEnded, o.Shell.Last = false, 'C'
+		}
 		if !o.Half.Empty() && (!o.Sent || len(r.state.Lines) > 0) {
 			h.lookAtHalf(&o.Half)
 		}
@@ -66,6 +74,31 @@ func (r *running) drive() {
 		}
 		short = pauseFor(pause, check.backoff())
 	}
+}
+
+// A shell that shows its prompt reads promptSoon later. Until then it is looked
+// at again and again.
+const (
+	promptSoon  = 20 * time.Millisecond
+	promptPause = 50 * time.Microsecond
+)
+
+// shellReads reports whether the session's own shell waits for input, and has
+// printed nothing since it was observed: only then a prompt and the end of a
+// command are its own, and were not printed by a program. Of a shell inside another
+// program, and where the kernel does not tell, the marks are believed.
+func (r *running) shellReads(activity uint64) bool {
+	h := r.cells.h
+	if h.core.innerShell() {
+		return true
+	}
+	switch waits, known := h.tty.Reads(h.manifest().PID); {
+	case !known:
+		return true
+	case !waits || h.tty.OutputPending():
+		return false
+	}
+	return h.core.lastActivity() == activity
 }
 
 // precise is the resolution of Go's timers on Linux: in an idle process they
@@ -178,7 +211,7 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 func (r *running) clearInput() error {
 	h := r.cells.h
 	inner, pasting := h.core.clearing()
-	keys := cell.ClearKeys(h.manifest().Command[0], inner, pasting)
+	keys := cell.ClearKeys(h.manifest().Command[0], inner, pasting, r.state.LastClear())
 	_, err := h.typeIn(wire.Input{Raw: keys}, typist{clears: true})
 	return err
 }
@@ -203,7 +236,7 @@ func refusal(o cell.Observed, rest int) string {
 	case o.Shell.Token == "" || o.Shell.Last == 'C':
 		return fmt.Sprintf("nothing was sent: the program's input line shows %q, which no cell typed and nobody entered; 'den keys Enter' enters it, 'den keys C-u' or 'C-c' removes it in most programs", shown)
 	}
-	return fmt.Sprintf("nothing was sent: the shell's input line shows %q, and Ctrl-C does not empty it", shown)
+	return fmt.Sprintf("nothing was sent: the shell's input line shows %q, and Ctrl-C does not empty it; 'den keys C-u' does in most shells, and 'den keys Enter' then brings a new prompt", shown)
 }
 
 // claimLocked records that the input line is empty, so that only later input is
@@ -249,6 +282,7 @@ func (cs *cells) leave(learned cell.Prompt, a cell.Action, activity uint64) {
 		cs.restedAt = activity
 	}
 	if a.LostMarks { // cells end in the other ways from now on
+		cs.bare = true
 		cs.h.core.forgetShell()
 	}
 }
@@ -287,9 +321,12 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 	defer c.mu.Unlock()
 	if a.NewCommand {
 		p.Over, p.Ends = false, c.shell.Ends
+		if p.take != nil {
+			p.take.Flush()
+		}
 	}
 	if a.First {
-		c.cell, p.SentSeq = p, c.OutputSeq
+		c.cell, p.SentSeq, p.Lost = p, c.OutputSeq, c.term.LostRows()
 	}
 	p.LineSeq, p.Line = c.OutputSeq, o.Line
 	if !r.state.ByShell {
@@ -299,7 +336,7 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 		p.TypedAt = &typedAt{o.Line, o.Left.Col, strings.Split(a.Input.Text, "\n")}
 		return
 	}
-	p.take = cell.NewCollector(p.sink, o.Line, o.Left.Col)
+	p.take = cell.NewCollector(p.sink, o.Line, o.Left.Col, p.SentSeq)
 	if a.Input.Redraws {
 		p.take.ExpectRedrawn(a.Input.Text, r.state.Prompt.Text)
 	} else {

@@ -322,7 +322,8 @@ func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) 
 	c.Line.typed(data, mode.canonical)
 	if by.foreign {
 		c.Inputs++
-		c.Stray.Add(c.Line.entered(data), c.shell.Ends)
+		entered := c.Line.entered(data) || (c.shell.Last == 'C' || c.shell.Plain) && endsCommand(data)
+		c.Stray.Add(entered, hasKeys(data), c.shell.Ends)
 	}
 	c.happenedLocked()
 	seq = c.appendInputLocked(policy, mode, data)

@@ -278,6 +278,19 @@ func (l *typedLine) entered(data []byte) bool {
 	return !l.Pasting && len(data) > 0 && (data[len(data)-1] == '\r' || data[len(data)-1] == '\n')
 }
 
+// endsCommand reports whether input that was sent while a command ran ended with
+// a key that ends one, or its input: when the command has ended, nothing of it is
+// left for the shell.
+func endsCommand(data []byte) bool {
+	return len(data) > 0 && bytes.IndexByte([]byte{0x03, 0x04, 0x1a, 0x1c}, data[len(data)-1]) >= 0
+}
+
+// hasKeys reports whether input has keys other than text, Enter, Backspace and
+// Ctrl-C, and may so put an editor into another state.
+func hasKeys(data []byte) bool {
+	return bytes.IndexFunc(data, func(r rune) bool { return r < ' ' && r != '\r' && r != '\n' && r != 0x03 }) >= 0
+}
+
 // isText reports whether a byte is text for every program.
 func isText(b byte) bool { return b >= ' ' && b != 0x7f || b == '\t' }
 

@@ -232,7 +232,7 @@ func (r *running) setWaiting(what string, o cell.Observed) {
 	if !r.isNews(what, o) {
 		return
 	}
-	text := r.outputSoFar()
+	now := r.outputSoFar()
 	var asked *cell.Result
 	var told bool
 	r.update(func(rec *cell.Record) {
@@ -247,7 +247,8 @@ func (r *running) setWaiting(what string, o cell.Observed) {
 		rec.WaitingFor, rec.Question, rec.Certainty = what, "", ""
 		if what != "" {
 			rec.Certainty = o.Sure()
-			rec.Output, rec.Question, rec.AskedSeq = text, question, r.cells.h.core.position().Seq
+			rec.ShowOutput(now)
+			rec.Question, rec.AskedSeq = question, r.cells.h.core.position().Seq
 			res := rec.Result
 			asked, told = &res, r.heeding > 0
 		}
@@ -336,6 +337,7 @@ func (cs *cells) answer(ctx context.Context, req wire.Answer) (cell.Result, erro
 		return cell.Result{}, otherQuestion(r.id, now.Question)
 	}
 	r.noteAnswer(cs.h.core.inputs())
+	r.takes(cell.Limit{Lines: req.MaxLines, Bytes: req.MaxBytes})
 	if req.Fire {
 		return cell.Result{CellID: r.id, Status: cell.Fired}, nil
 	}

@@ -234,7 +234,7 @@ func (c *core) sendRepliesLocked(to *inputQueue) {
 	case c.isEditorsLocked(replies):
 		c.editorAsked = true
 	case c.shell.Last != 0: // before its first prompt the shell itself asks, or its start-up files
-		c.Stray.Add(false, c.shell.Ends)
+		c.Stray.Add(false, true, c.shell.Ends)
 	}
 	_ = to.push(piece{data: replies}) // Best effort: one that asks without end and never reads loses them.
 }
@@ -264,9 +264,8 @@ func (h *Host) holdReplies(stop <-chan struct{}) {
 // inputBlankLocked reports whether the cursor stands where the shell's input
 // begins, with nothing behind it on the screen.
 func (c *core) inputBlankLocked() bool {
-	at, cur := c.shell.Input, c.term.Cursor()
-	line := c.term.ScreenLine() + int64(cur.Row)
-	return at.Line == line && at.Col == cur.Col && cell.NothingBehindCursor(c.term)
+	at, row := c.shell.Input, cursorRowOf(c.term)
+	return at.Line == row.At.Line && at.Col == row.At.Col && row.nothingBehind()
 }
 
 // cursorReport is the reply to a question where the cursor is.
@@ -300,6 +299,14 @@ func (c *core) clearing() (inner, pasting bool) {
 	return c.shell.Inner, c.Line.Pasting
 }
 
+// innerShell reports whether the marks come from a shell inside the session's
+// program.
+func (c *core) innerShell() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shell.Inner
+}
+
 // shellReads reports whether no command of the shell runs.
 func (c *core) shellReads() bool {
 	c.mu.Lock()
@@ -318,7 +325,7 @@ func (c *core) noteSignal(toShell bool) {
 	c.Foreign = true
 	c.happenedLocked()
 	if toShell {
-		c.Stray.Add(false, c.shell.Ends)
+		c.Stray.Add(false, true, c.shell.Ends)
 	}
 }
 

@@ -299,6 +299,7 @@ func (h *Host) resumeCore(s handover) error {
 // cellsState is the state of cells that survives an upgrade.
 type cellsState struct {
 	Learned cell.Prompt     `json:"learned"`
+	Bare    bool            `json:"bare,omitempty"`
 	Shell   cell.ShellMarks `json:"shell"`
 	Active  *activeState    `json:"active,omitempty"`
 	Unsaved []cell.Record   `json:"unsaved,omitempty"`
@@ -342,7 +343,7 @@ func (cs *cells) handover() (cellsState, error) {
 	defer cs.mu.Unlock()
 	cs.h.core.mu.Lock()
 	defer cs.h.core.mu.Unlock()
-	s := cellsState{Learned: cs.learned, Shell: cs.h.core.shell, Unsaved: cs.unsaved}
+	s := cellsState{Learned: cs.learned, Bare: cs.bare, Shell: cs.h.core.shell, Unsaved: cs.unsaved}
 	r := cs.active
 	if r == nil {
 		return s, nil
@@ -362,7 +363,7 @@ func (cs *cells) handover() (cellsState, error) {
 // restore takes over the active cell of the previous binary. resumeActive
 // continues it.
 func (cs *cells) restore(s cellsState) error {
-	cs.learned, cs.h.core.shell, cs.unsaved = s.Learned, s.Shell, s.Unsaved
+	cs.learned, cs.bare, cs.h.core.shell, cs.unsaved = s.Learned, s.Bare, s.Shell, s.Unsaved
 	a := s.Active
 	if a == nil {
 		return nil

@@ -2,7 +2,9 @@ package news
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -31,10 +33,11 @@ type Place struct {
 	Last string `json:"last,omitempty"`
 	// What was told of a cell that goes on.
 	Shown *Shown `json:"shown,omitempty"`
-	// The last text and the last silence that were told: only what was printed
-	// later counts.
-	Text uint64 `json:"text,omitempty"`
-	Idle uint64 `json:"idle,omitempty"`
+	// The last text, silence and waiting program that were told: only what was
+	// printed later counts.
+	Text    uint64 `json:"text,omitempty"`
+	Idle    uint64 `json:"idle,omitempty"`
+	Waiting uint64 `json:"waiting,omitempty"`
 }
 
 // Shown is the beginning of a cell's output that was told.
@@ -103,8 +106,8 @@ func Open(ctx context.Context, root home.Home, name string, now time.Time) (*Kep
 func (k *Kept) Advance(to Cursor, root home.Home) error {
 	k.Cursor = k.With(to)
 	maps.DeleteFunc(k.Sessions, func(id string, _ Place) bool {
-		_, err := root.Dir(id).Load()
-		return fault.KindOf(err) == fault.NotFound
+		_, err := os.Lstat(root.Dir(id).Path)
+		return errors.Is(err, fs.ErrNotExist)
 	})
 	if err := statefile.Replace(k.path, cursorVersion, k.Cursor); err != nil {
 		return fmt.Errorf("keep a cursor: %w", err)

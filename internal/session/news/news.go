@@ -41,6 +41,9 @@ type Request struct {
 const (
 	Text = "text" // what was waited for is on the screen
 	Idle = "idle" // there was silence
+	// Waiting is a program that waits for input. Of sessions that run cells, and
+	// of shells, it is not told: a shell always does.
+	Waiting = "waiting"
 )
 
 // An Event is one thing that happened.
@@ -63,8 +66,7 @@ type Event struct {
 	Match   string `json:"match,omitempty"` // of a text
 	// SilentMS is for how long there was silence.
 	SilentMS int64 `json:"silent_ms,omitempty"`
-	// Screen is what a session shows whose text or silence was waited for, if no
-	// cell runs there.
+	// Screen is what a session shows, where no cell runs.
 	Screen string `json:"screen,omitempty"`
 
 	of  *source
@@ -114,8 +116,9 @@ func Next(ctx context.Context, sessions []*session.Session, cur Cursor, req Requ
 		if err := c.scan(); err != nil {
 			return Answer{}, err
 		}
-		state := c.look()
+		state := c.look(limited)
 		switch {
+		case state.ends && limited.Err() == nil: // its last event is about to be there
 		case req.All && !state.runs, len(c.events) > 0 && !req.All:
 			return c.tell(ctx, cmp.Or(given(len(c.events) > 0, Told), Nothing))
 		case !state.canCome:
@@ -175,19 +178,23 @@ func (c *collector) scan() error {
 type activity struct {
 	runs    bool // a cell
 	canCome bool // something that is told
+	ends    bool // a session
 }
 
 // look finds out what the sessions do now.
-func (c *collector) look() (now activity) {
+func (c *collector) look(ctx context.Context) (now activity) {
 	for _, src := range c.sources {
 		if src.place.Over {
 			continue
 		}
 		rec, err := src.s.Cells().Load("")
 		switch {
-		case fault.KindOf(err) == fault.NotFound:
-			now.canCome = true // it has no cells: its end can come
+		case fault.KindOf(err) == fault.NotFound && src.program:
+			now.canCome = true
+			now.runs = now.runs || c.req.All && c.works(ctx, src)
 		case err != nil:
+		case rec.By == cell.ByExit:
+			now.ends = true
 		case src.isDue(rec), !rec.Final() && !rec.Asks():
 			now.runs = now.runs || !src.hit
 			now.canCome = true

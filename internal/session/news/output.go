@@ -30,7 +30,7 @@ func (c *collector) addResults(ctx context.Context) error {
 			err = e.addResult(ctx, cut)
 		case e.Status == cell.Asking:
 			e.Past = true
-		case id == "" && (e.Status == Text || e.Status == Idle):
+		case id == "" && (e.Status == Text || e.Status == Idle || e.Status == Waiting):
 			e.addScreen(ctx, cut)
 		}
 		if err != nil {
@@ -44,8 +44,8 @@ func (c *collector) addResults(ctx context.Context) error {
 func (e *Event) addResult(ctx context.Context, cut session.Run) error {
 	src := e.of
 	r, err := src.s.Poll(e.CellID)
-	if err == nil && !r.Final() && !r.Asks() {
-		r, err = src.s.Peek(ctx, e.CellID) // a record of code that runs has no output yet
+	if err == nil && !r.Final() && (!r.Asks() || r.OutputFile == "" && (cut.MaxLines > 0 || cut.MaxBytes > 0)) {
+		r, err = src.s.Peek(ctx, e.CellID, cut) // a record of code that runs has no output yet
 	}
 	if err != nil {
 		src.warn(err) // the event is all there is

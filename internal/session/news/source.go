@@ -3,6 +3,7 @@ package news
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -21,7 +22,10 @@ type source struct {
 	name  string
 	place Place
 	known bool // the cursor has a place in it
-	warn  func(error)
+	// program: it is no shell, and no keeper's agent. It says by itself when it
+	// waits for input, as long as it has run no cell.
+	program bool
+	warn    func(error)
 
 	awaited bool // the call has waited for it while it was active
 	hit     bool // its text, or its silence, was told
@@ -58,6 +62,7 @@ func (src *source) scan(begun time.Time) (found []Event, err error) {
 		return nil, err
 	}
 	src.name = m.Name
+	src.program = m.Labels[home.OwnerLabel] == "" && !src.s.Dir.HasShell()
 	add := func(e Event) {
 		if !e.Time.Before(begun) {
 			e.Session, e.of = m.Name, src
@@ -236,6 +241,8 @@ func (c *collector) conditions(src *source) (all []wire.Wait) {
 	works := true
 	if rec, err := src.s.Cells().Load(""); err == nil {
 		begun, works = rec.StartSeq, !rec.Final() && !rec.Asks()
+	} else if src.program {
+		all = append(all, src.untilWaiting())
 	}
 	if c.req.Text != nil || c.req.Regex != nil {
 		all = append(all, wire.Wait{Text: c.req.Text, Regex: c.req.Regex, After: max(src.place.Text, begun, 1)})
@@ -257,22 +264,70 @@ func (src *source) wait(ctx context.Context, w wire.Wait) (*Event, error) {
 		<-ctx.Done()
 		return nil, nil
 	}
+	return src.met(w, r), nil
+}
+
+// untilWaiting is the wait for a program that waits for input, and has printed
+// something since that was told.
+func (src *source) untilWaiting() wire.Wait { return wire.Wait{Ready: true, After: src.place.Waiting} }
+
+// met is the event of a wait that was met.
+func (src *source) met(w wire.Wait, r *wire.WaitResult) *Event {
 	e := &Event{Session: src.name, Status: Text, Time: time.Now().UTC(), Match: r.Text, of: src, seq: r.Seq}
-	if w.Idle > 0 {
+	switch {
+	case w.Ready:
+		e.Status = Waiting
+	case w.Idle > 0:
 		e.Status, e.SilentMS = Idle, w.Idle.Milliseconds()
 	}
 	if id := src.s.ActiveCell(); id != "" {
 		e.Result = &cell.Result{CellID: id}
 	}
-	return e, nil
+	return e
+}
+
+// glance is how long a host may take to say what its program does.
+const glance = 2 * time.Second
+
+// works reports whether the program of a session without cells does something that
+// comes to an end. A server does not. That it waits for input is noted as an event.
+func (c *collector) works(ctx context.Context, src *source) bool {
+	if src.hit {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
+	w := src.untilWaiting()
+	w.Timeout = 20 * time.Millisecond // two looks
+	r, err := src.s.Wait(ctx, w)
+	switch {
+	case err != nil:
+		return fault.KindOf(err) == fault.NotRunning // its end is about to be told
+	case r.Status == wire.WaitEnded:
+		return true
+	case r.Matched:
+		e := src.met(w, r)
+		src.note(e)
+		c.events = append(c.events, *e)
+		return false
+	}
+	status, err := src.s.HostStatus(ctx)
+	if err != nil || status.Ready == nil {
+		return fault.KindOf(err) == fault.NotRunning
+	}
+	about := status.Ready.State == "ready" && slices.Contains(r.Unmet, "ready")
+	return about || status.Ready.State == "busy" && !status.Ready.Outside
 }
 
 // note keeps that an event was told which no log has.
 func (src *source) note(e *Event) {
 	src.hit = true
-	if e.Status == Idle {
+	switch e.Status {
+	case Idle:
 		src.place.Idle = e.seq
-	} else {
+	case Waiting:
+		src.place.Waiting = e.seq
+	default:
 		src.place.Text = e.seq
 	}
 }

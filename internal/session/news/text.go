@@ -66,6 +66,8 @@ func (e *Event) what() string {
 		return fmt.Sprintf("shows %q", e.Match)
 	case Idle:
 		return "is silent for " + (time.Duration(e.SilentMS) * time.Millisecond).String()
+	case Waiting:
+		return "waits for input"
 	case session.StatusNotify:
 		return fmt.Sprintf("message from %s: %s", e.From, e.Message)
 	case session.StatusClosed:

@@ -299,6 +299,10 @@ type Run struct {
 	Fire bool `json:"fire,omitempty"`
 	// KeepWaiting does not answer when the program asks something.
 	KeepWaiting bool `json:"keep_waiting,omitempty"`
+	// MaxLines and MaxBytes, when not 0, say how much output the caller will show.
+	// Of more the host keeps all in the file that the answer names.
+	MaxLines int `json:"max_lines,omitempty"`
+	MaxBytes int `json:"max_bytes,omitempty"`
 }
 
 // Answer is input for the active cell, which asks something. The result is that
@@ -310,6 +314,8 @@ type Answer struct {
 	Question    string        `json:"question,omitempty"`
 	Timeout     time.Duration `json:"timeout_ns,omitempty"` // 0: no end
 	KeepWaiting bool          `json:"keep_waiting,omitempty"`
+	MaxLines    int           `json:"max_lines,omitempty"` // as of Run
+	MaxBytes    int           `json:"max_bytes,omitempty"`
 	// Fire answers as soon as the input is typed.
 	Fire bool `json:"fire,omitempty"`
 }

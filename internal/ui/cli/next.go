@@ -1,9 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"io"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -109,8 +110,8 @@ func (a *app) runNext(ctx context.Context, names []string, o nextOptions) error 
 	if err != nil {
 		return err
 	}
-	if err := a.answer(told, func(w io.Writer) { told.Print(w) }); err != nil {
-		return err
+	if err := a.printNews(told); err != nil {
+		return err // the cursor stays: it was not told
 	}
 	if err := k.Advance(told.Cursor, root); err != nil {
 		return err
@@ -123,6 +124,19 @@ func (a *app) runNext(ctx context.Context, names []string, o nextOptions) error 
 			return err
 		}
 		return reported{err}
+	}
+	return nil
+}
+
+// printNews prints an answer in one piece.
+func (a *app) printNews(told news.Answer) error {
+	if a.json {
+		return a.printJSON(told)
+	}
+	var text bytes.Buffer
+	told.Print(&text)
+	if _, err := a.text.Write(text.Bytes()); err != nil {
+		return fmt.Errorf("print what happened: %w", err)
 	}
 	return nil
 }

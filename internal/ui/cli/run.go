@@ -222,15 +222,27 @@ func (a *app) fireCmd() *cobra.Command {
 
 func (a *app) pollCmd() *cobra.Command {
 	var raw bool
+	var timeout duration
 	cmd := a.onWord(&cobra.Command{
 		Use:     "poll [SESSION] [CELL]",
 		Short:   "Show the state or result of a cell",
 		Example: "  den poll work -j",
 		Args:    args(0, 2),
-	}, a.pollTarget, func(_ context.Context, s *session.Session, id string) error {
-		r, err := s.Poll(id)
+	}, a.pollTarget, func(ctx context.Context, s *session.Session, id string) error {
+		poll := s.Poll
+		if timeout > 0 {
+			poll = func(id string) (cell.Result, error) {
+				return s.Await(ctx, id, session.Run{Timeout: time.Duration(timeout)})
+			}
+		}
+		r, err := poll(id)
 		if err != nil {
 			return err
+		}
+		if !r.Final() && !r.Asks() {
+			if now, err := s.Peek(ctx, r.CellID, session.Run{}); err == nil { // else what the record has
+				r.Output = now.Output
+			}
 		}
 		if r.Final() {
 			a.looked(s)
@@ -244,6 +256,7 @@ func (a *app) pollCmd() *cobra.Command {
 		return nil
 	})
 	cmd.Flags().BoolVar(&raw, "raw", false, "print the bytes as the program wrote them; with -j in base64, as \"raw\"")
+	cmd.Flags().VarP(&timeout, "timeout", "t", "wait this long for its end or its question")
 	return cmd
 }
 

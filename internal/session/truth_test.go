@@ -1,0 +1,136 @@
+package session_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/session"
+	"den/internal/session/cell"
+	"den/internal/testkit/need"
+)
+
+// A statement is code whose output is known.
+type statement struct {
+	code, out string
+	only      string // the shells that have it, or ""
+	status    int    // if not 0, that of the cell: the statement is the last
+}
+
+// prints are statements that print, line by line.
+var prints = []statement{
+	{code: `echo one`, out: "one\n"},
+	{code: `printf 'two words  and blanks  \n'`, out: "two words  and blanks  \n"},
+	{code: `seq 1 60`, out: numbers(60)},
+	{code: `printf '\tindented\n\t\ttwice\nall:\tdep\n'`, out: "\tindented\n\t\ttwice\nall:\tdep\n"},
+	{code: `printf 'a\tb\t\tc\t\n'`, out: "a\tb\t\tc\t\n"},
+	{code: `printf '%0200d\n' 7`, out: strings.Repeat("0", 199) + "7\n"},
+	{code: `printf '%077d\tx\ty\tz\n' 7`, out: strings.Repeat("0", 76) + "7\tx\ty\tz\n"},
+	{code: `printf '%080d\n' 7`, out: strings.Repeat("0", 79) + "7\n"},
+	{code: `printf '\n\nbehind empty lines\n'`, out: "\n\nbehind empty lines\n"},
+	{code: `printf '日本 é\n'`, out: "日本 é\n"},
+	{code: `printf '\033[31mred\033[0m\n'`, out: "red\n"},
+	{code: `printf '10%%\r50%%\r100%%\n'`, out: "100%\n"},
+	{code: `sh -c 'echo child; sleep 0.01; echo late'`, out: "child\nlate\n"},
+	{code: `printf '\033[?1049h\033[Hfull screen\033[?1049l'`},
+}
+
+// leavings are statements that end a cell, and leave the terminal in a state that
+// must not matter to the next one.
+var leavings = []statement{
+	{code: `true`},
+	{code: `printf 'no newline'`, out: "no newline"},
+	{code: `printf 'done\r'`, out: "done"},
+	{code: `printf '\033[?1049h'`}, {code: `printf '\033[?47h'`}, {code: `printf '\033[?1047h\033[3;3H'`},
+	{code: `printf '\033[?1049h\033[Hon the other screen'`, out: "on the other screen"},
+	{code: `sh -c 'printf "\033[?1049h\033[5;10r\033[?1h\033=\033[?25l\033[>31u"; kill -9 $$'`, status: 137},
+	{code: `printf '\033[5;10r'`}, {code: `printf '\033[?69h\033[10;20s'`}, {code: `printf '\033[2;3r\033[?6h'`},
+	{code: `printf '\033[4h'`}, {code: `printf '\033[20h'`}, {code: `printf '\033[?7l'`}, {code: `printf '\033[?25l'`},
+	{code: `printf '\033(0'`}, {code: `printf '\033)0\016'`}, {code: `printf '\033N'`}, {code: `printf '\033[1"q'`},
+	{code: `printf '\033['`}, {code: `printf '\033]0;abc'`}, {code: `printf '\033'`}, {code: `printf '\033P1;2'`}, {code: `printf '\033_Gabc'`}, {code: `printf '\342\202'`, out: "\uFFFD"},
+	{code: `printf '\033[?2026h'`}, {code: `printf '\033[?1003h\033[?1006h\033[?1004h'`}, {code: `printf '\033[?2004h'`}, {code: `printf '\033[3g'`},
+	{code: `printf '\033#6'`}, {code: `printf '\033[7m'`}, {code: `printf '\033[?5h'`},
+	{code: `printf '\033[H'`}, {code: `printf '\033[3A'`},
+	{code: `stty raw`}, {code: `stty -echo`}, {code: `stty raw -echo`},
+	{code: `f() { echo before; printf '%s' "${PS1@P}"; sleep 0.05; echo; echo after; return 6; }; f`, out: "before\n$ \nafter\n", only: "bash", status: 6},
+	{code: `sh -c 'exit 3'`, status: 3},
+}
+
+func numbers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintln(&b, i+1)
+	}
+	return b.String()
+}
+
+// program returns the code of a random cell, its output and its exit code.
+func program(random *rand.Rand, shell string) (code, out string, status int) {
+	var parts []string
+	for range random.IntN(4) {
+		s := prints[random.IntN(len(prints))]
+		parts = append(parts, s.code)
+		out += s.out
+	}
+	last := leavings[random.IntN(len(leavings))]
+	for last.only != "" && !strings.Contains(last.only, shell) {
+		last = leavings[random.IntN(len(leavings))]
+	}
+	return strings.Join(append(parts, last.code), "; "), strings.TrimSuffix(out+last.out, "\n"), last.status
+}
+
+// cellPatience bounds a cell that takes milliseconds.
+const cellPatience = 30 * time.Second
+
+// TestCellsTellTheTruth runs random programs of statements whose output and
+// status are known, many in one session: each cell's answer is the truth, or
+// says that it is not exact, or what is missing. DEN_CELLS sets how many are run
+// in each shell, DEN_CELLS_SEED repeats a run.
+func TestCellsTellTheTruth(t *testing.T) {
+	t.Parallel()
+	rounds, seed := 40, uint64(1)
+	if n := fromEnv(t, "DEN_CELLS"); n > 0 {
+		rounds, seed = int(n), rand.Uint64()
+	}
+	if n := fromEnv(t, "DEN_CELLS_SEED"); n > 0 {
+		seed = n
+	}
+	t.Logf("DEN_CELLS_SEED=%d", seed)
+	for i, argv := range shellsWithMarks {
+		t.Run(argv[0], func(t *testing.T) {
+			need.Program(t, argv[0])
+			t.Parallel()
+			random := rand.New(rand.NewPCG(seed, uint64(i)))
+			s, _ := start(t, session.Options{}, argv...)
+			var before string
+			unsure := 0
+			for round := range rounds {
+				code, want, status := program(random, argv[0])
+				r, err := s.Run(t.Context(), session.Run{Code: code, Timeout: cellPatience, KeepWaiting: true})
+				if err != nil || !r.Final() {
+					shot, _ := s.Snapshot(t.Context(), session.Now(), 0) // Best effort: the failure is told anyway.
+					t.Fatalf("cell %d: %s\n behind: %s\n%+v %v\n%s", round, code, before, r, err, shot.Screen.PlainText())
+				}
+				isTrue := r.Status == cell.Done && r.Output == want && r.ExitCode != nil && *r.ExitCode == status
+				if r.Certainty != cell.Exact || r.OutputLacks != "" {
+					unsure++
+					isTrue = true
+				}
+				if !isTrue {
+					t.Errorf("cell %d: %s\n behind: %s\nprinted %q with %v (%s, by %s, %s)\nwant    %q with %d", round, code, before, r.Output, show(r.ExitCode), r.Status, r.By, r.Certainty, want, status)
+				}
+				before = code
+			}
+			t.Logf("%d cells, %d not exact", rounds, unsure)
+		})
+	}
+}
+
+func show(code *int) string {
+	if code == nil {
+		return "no status"
+	}
+	return fmt.Sprint(*code)
+}
