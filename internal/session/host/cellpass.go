@@ -49,12 +49,17 @@ func (c *core) feedLocked(chunk []byte) {
 		c.marksLocked()
 		return
 	}
-	if c.cell.hook != nil {
-		c.cell.hook.pushLocked(chunk)
-	}
 	for len(chunk) > 0 {
 		n := partLen(chunk)
+		if c.cell.hook != nil {
+			if end := bytes.IndexAny(chunk[:n], "\r\n"); end >= 0 { // the hook's lines know where they begin
+				n = end + 1
+			}
+		}
 		c.term.Write(chunk[:n]) // never fails
+		if hook := c.cell.hook; hook != nil {
+			hook.pushLocked(chunk[:n], cursorPlace(c.term))
+		}
 		chunk = chunk[n:]
 		c.marksLocked()
 		c.cell.follow(c.term)
@@ -113,6 +118,7 @@ func (c *core) marksLocked() {
 		switch {
 		case m.Kind == 'C' && (c.cell.take == nil || c.shell.Start == m):
 			c.cell.take = cell.NewCollector(c.cell.sink, m.Line, m.Col)
+		case c.cell.hook != nil: // it tells of the end
 		case m.Kind == 'D' && c.shell.Ends > c.cell.Ends && !c.cell.Over:
 			c.cell.Over = true
 			if at := c.cell.TypedAt; c.cell.take == nil && at != nil {
