@@ -53,7 +53,7 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	if status, ok := a.asOther(args); ok {
 		return status
 	}
-	if words, ok := asCulture(args); ok {
+	if words, ok := translated(args); ok {
 		args = words
 	}
 	if there, ok, err := asElsewhere(args[1:]); ok {
@@ -415,12 +415,14 @@ func (a *app) isDens(words []string) bool {
 	return err == nil && cmd.HasParent()
 }
 
-// asCulture translates the words of the harness specification's own tools,
-// when den is called by their names: 'culture channel send', 'irc_client send'.
-// It returns false for other names.
-func asCulture(args []string) ([]string, bool) {
+// translated translates the words of other tools when den is called by their
+// names: those of the harness specification ('culture channel send', 'irc_client
+// send'), and agent-kernel. It returns false for other names.
+func translated(args []string) ([]string, bool) {
 	var words []string
 	switch filepath.Base(args[0]) {
+	case "agent-kernel":
+		return append([]string{"den", "kernel"}, args[1:]...), true
 	case "irc_client":
 		words = append([]string{"channel"}, args[1:]...)
 	case "culture":
