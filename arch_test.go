@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 	},
 	"internal/ui/cli/agenttty": {
 		"internal/base/fault", "internal/base/ident", "internal/base/lazy", "internal/base/plainjson",
-		"internal/screen", "internal/screen/keys", "internal/screen/vt",
+		"internal/screen", "internal/screen/keys", "internal/screen/render/film", "internal/screen/vt",
 		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/wire",
 	},
 	"internal/ui/cli/k": {

@@ -141,7 +141,7 @@ func TestAgentTTY(t *testing.T) {
 	seq := w.gives(0, "run", id, "echo wai''ted").Result["seq"]
 	w.has(w.gives(0, "wait", id, "--text", "waited", "--screen-stable-ms", "50", "--after-seq", "1", "--timeout", "20000"), "wait", "matched timedOut matchedText capturedAtSeq screenHash")
 	w.has(w.gives(0, "wait", id, "--cursor-col", "2", "--timeout", "20000"), "wait", "matched timedOut cursorCol capturedAtSeq screenHash")
-	w.has(w.gives(11, "wait", id, "--text", "never", "--timeout", "10"), "wait", "matched timedOut capturedAtSeq screenHash")
+	w.has(w.gives(11, "wait", id, "--text", "never", "--timeout", "10"), "wait", "matched timedOut capturedAtSeq")
 	w.has(w.gives(0, "wait", id, "--idle-ms", "10", "--timeout", "20000"), "wait", "timedOut")
 	if seq == nil || seq.(float64) == 0 {
 		t.Errorf("seq %v", seq)

@@ -123,10 +123,15 @@ func (m *Matcher) Match(v *View, unmet []string) (found string, _ []string) {
 		fail((row == Anywhere || row == cur.Row) && (col == Anywhere || col == cur.Col), "cursor")
 	}
 	if m.Changed != nil {
-		fail(Hash(v.Text()) != *m.Changed, "changed")
+		hash := Hash(v.Text())
+		fail(hash != *m.Changed && hash[:olderHash] != *m.Changed, "changed")
 	}
 	return found, unmet
 }
+
+// olderHash is how much of a hash an older den gave, to a wait that goes on
+// with this one.
+const olderHash = 16
 
 // Check matches conditions on one screen.
 func Check(t *vt.Terminal, c Conditions) (found string, unmet []string, err error) {

@@ -16,11 +16,11 @@ func Text(t *vt.Terminal) string {
 	return string(t.AppendText(nil))
 }
 
-// Hash is the digest of a canonical text. It changes exactly when the text
+// Hash is the digest of a canonical text, its SHA-256. It changes exactly when the text
 // does; cursor, style and scrollback have no part in it.
 func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:])
 }
 
 // TextToCursor returns the canonical text with the blanks before the cursor in

@@ -109,11 +109,13 @@ func (t *Terminal) plainCSI(final byte) {
 	case 's':
 		if t.modes.has(modeMargins) {
 			t.setLeftRight()
-		} else {
+		} else if p.none() { // with numbers it is DECSLRM, which is off
 			t.saveCursor()
 		}
 	case 'u':
-		t.restoreCursor()
+		if p.none() {
+			t.restoreCursor()
+		}
 	case 'c', 'n', 't', 'x':
 		t.report(final)
 	}
@@ -320,6 +322,9 @@ func (p *params) separator(b byte) {
 
 // joined reports whether number i exists and is a subparameter.
 func (p *params) joined(i int) bool { return i < p.n && p.colon>>i&1 != 0 }
+
+// none reports whether no number was given.
+func (p *params) none() bool { return p.n == 0 }
 
 // get returns number i, or def where it is missing or 0.
 func (p *params) get(i, def int) int {

@@ -83,6 +83,8 @@ func TestMargins(t *testing.T) {
 		{"DECSLRM: CR", lr + "\x1b[2;5H\rx", "0000000000\n11x1111111\n2222222222\n3333333333", 1, 3},
 		{"DECIC", fill + "\x1b[2;3H\x1b[2'}", "00  000000\n11  111111\n22  222222\n33  333333", 1, 2},
 		{"DECDC", fill + "\x1b[2;3H\x1b[2'~", "00000000\n11111111\n22222222\n33333333", 1, 2},
+		{"DECSLRM with 69 off saves no cursor", "\x1b[2;2H\x1b[s\x1b[3;3H\x1b[1;5s\x1b[5s\x1b[ux", "\n x", 1, 2},
+		{"SCORC takes no number", "\x1b[2;2H\x1b[s\x1b[3;3H\x1b[1ux", "\n\n  x", 2, 3},
 		{"69 off gives SCOSC back", "\x1b[2;2H\x1b[s\x1b[4;4H\x1b[ux", "\n x", 1, 2},
 		{"resetting 69 resets margins", lr + "\x1b[?69l\x1b[2;9Habcd", "0000000000\n11111111ab\ncd22222222\n3333333333", 2, 2},
 	})

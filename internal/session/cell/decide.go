@@ -59,7 +59,8 @@ func decide(p Program, o *Observed, s State) (Action, State) {
 
 // decideFirst decides for a cell whose code was not sent yet.
 func decideFirst(p Program, o *Observed, s State) (Action, State) {
-	cleared := s.isCleared(o)
+	s.Deaf = s.Deaf || s.ignoresKeys(o)
+	cleared := s.Deaf || s.isCleared(o)
 	takes := o.takesCode(cleared)
 	clearing := s.clearing(o)
 	switch {
@@ -144,14 +145,16 @@ func decideGiven(p Program, o *Observed, s State) (Action, State) {
 			return end(o, s, ByPrompt)
 		}
 		return typeNext(o, s, takeBeforePrompt(o, &s))
-	case o.Ready && len(s.Lines) > 0:
-		return typeNext(o, s, takeBeforePrompt(o, &s))
-	case o.Ready && o.Interrupted:
-		return decideInterrupted(p, o, s)
-	case o.Ready:
-		return tell(s, ForInput)
+	case !o.Ready:
+		return Action{Do: Wait}, s
 	}
-	return Action{Do: Wait}, s
+	if a, next, ok := typeRest(o, s, given, takeBeforePrompt(o, &s)); ok {
+		return a, next
+	}
+	if o.Interrupted {
+		return decideInterrupted(p, o, s)
+	}
+	return tell(s, ForInput)
 }
 
 // wholePrompt returns the prompt that stands left of the cursor. What the user
@@ -280,16 +283,10 @@ func decideOther(o *Observed, s State) (Action, State) {
 // decideRested decides for a program that waits for a line: it gets more of
 // the code, has finished it, or asks a question.
 func decideRested(o *Observed, s State, by By) (Action, State) {
-	inBlock := InBlock(o.Left.Text, s.Prompt.Text)
+	if a, next, ok := typeRest(o, s, s.Prompt.Text, takeOrDrop(o, &s)); ok {
+		return a, next
+	}
 	switch {
-	case len(s.Lines) > 0:
-		if inBlock {
-			s.Lines = pythonBlock(s.Python, s.Typed, s.Lines)
-		}
-		return typeNext(o, s, takeOrDrop(o, &s))
-	case inBlock && s.Typed != endsBlock && !s.Python.open():
-		s.Lines = []string{endsBlock}
-		return typeNext(o, s, takeBeforePrompt(o, &s))
 	case SamePrompt(o.Left.Text, s.Prompt.Text):
 	case IsContinuation(o.Left.Text, s.Prompt.Text):
 		return tell(s, ForContinuation)
@@ -298,6 +295,24 @@ func decideRested(o *Observed, s State, by By) (Action, State) {
 		return tell(s, ForInput)
 	}
 	return end(o, s, by)
+}
+
+// typeRest types what is left of the code, and the empty line that ends a block
+// of Python behind it. It returns false if nothing is left to type. primary is the
+// program's prompt.
+func typeRest(o *Observed, s State, primary string, take Take) (Action, State, bool) {
+	inBlock := InBlock(o.Left.Text, primary)
+	switch {
+	case len(s.Lines) > 0 && inBlock:
+		s.Lines = pythonBlock(s.Python, s.Typed, s.Lines)
+	case len(s.Lines) > 0:
+	case inBlock && s.Typed != endsBlock && !s.Python.open():
+		s.Lines, take = []string{endsBlock}, takeBeforePrompt(o, &s)
+	default:
+		return Action{}, s, false
+	}
+	a, s := typeNext(o, s, take)
+	return a, s, true
 }
 
 // end ends a cell whose program shows its prompt again.
@@ -431,9 +446,12 @@ func takeAtExit(o *Observed, s *State) Take {
 	return take
 }
 
-// takeAtHook takes everything but the last line, by which the hook recognised
-// the end. As a rule that is the prompt.
+// takeAtHook takes everything before the line by which the hook recognised the
+// end. Of one that has read nothing that is the last line: as a rule the prompt.
 func takeAtHook(o *Observed) Take {
+	if o.HookRead {
+		return Take{What: ToPlace, Line: o.HookLine, Col: o.HookCol}
+	}
 	line := o.Line
 	if o.Left.Col == 0 {
 		line--

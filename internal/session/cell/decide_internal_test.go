@@ -161,6 +161,7 @@ func TestDecide(t *testing.T) {
 		// Ends.
 		{"end: a hook has seen it", hook, sent(db, (func(o *Observed) { o.HookEnded = true })), inUnknown, ends(ByHook, to(0))},
 		{"end: a hook, with the cursor at the margin", hook, sent(Prompt{}, (func(o *Observed) { o.HookEnded = true })), inUnknown, ends(ByHook, Take{What: ToPlace, Line: 8})},
+		{"end: a hook has seen it before the prompt came", hook, sent(db, (func(o *Observed) { o.HookEnded, o.HookRead, o.HookLine, o.HookCol = true, true, 7, 2 })), inUnknown, ends(ByHook, Take{What: ToPlace, Line: 7, Col: 2})},
 		{"end: the program exits", plain, sent(Prompt{"bye", 3}, (func(o *Observed) { o.Exited, o.ExitCode = true, 5 })), inPython, exits(ByExit, 5, to(3))},
 		{"end: the program exits at its prompt, which is not output", plain, sent(python, (func(o *Observed) { o.Exited = true })), inPython, exits(ByExit, 0, to(0))},
 		{"end: the program exits at its prompt behind output", plain, sent(Prompt{"bye>>> ", 7}, (func(o *Observed) { o.Exited = true })), inPython, exits(ByExit, 0, to(3))},
@@ -258,6 +259,9 @@ func TestDecide(t *testing.T) {
 		{"send: a line that somebody entered was run", plain, unsent(dollar, shell(back), stray(1, true, 0), blank), begin("a"), first(whole(types("a", AtOnce, Take{})))},
 		{"send: what was typed went to a program that the shell started", plain, unsent(python, shell(runs), stray(1, false, 0), kernel(ready)), begin("a"), first(types("a", ThenEnter, Take{}))},
 		{"send: the shell dropped what was typed, which the screen did not show", plain, unsent(dollar, shell(back), stray(1, false, 0)), strays(cleared(begin("a"), 1, 1), 1), first(whole(types("a", AtOnce, Take{})))},
+		{"send: the shell knows no Ctrl-C, and shows nothing behind its prompt (trap '' INT)", plain, unsent(dollar, shell(typed), stray(1, false, 0), blank, kernel(ready), quiet(clearRest+longer)), strays(cleared(begin("a"), 1, maxClears), 1), first(whole(types("a", AtOnce, Take{})))},
+		{"go on: it may not have answered to the last Ctrl-C yet", plain, unsent(dollar, shell(typed), stray(1, false, 0), blank, kernel(ready)), strays(cleared(begin("a"), 1, maxClears), 1), Action{Do: Wait}},
+		{"refuse: the shell knows no Ctrl-C, and somebody typed since", plain, unsent(dollar, shell(typed), stray(2, false, 0), blank, kernel(ready), quiet(quietRest+longer)), strays(cleared(begin("a"), 1, maxClears), 1), refuses},
 		{"clear: text stands behind the shell's prompt", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt)), begin("a"), Action{Do: Clear}},
 		{"clear: text was typed that the screen does not show as text (vi's command mode)", plain, unsent(dollar, shell(typed), stray(1, false, 0), blank, kernel(ready)), begin("a"), Action{Do: Clear}},
 		{"clear: text that wraps", plain, unsent(Prompt{"wwww", 4}, shell(typed), stray(1, false, 0), kernel(ready)), begin("a"), Action{Do: Clear}},
@@ -299,6 +303,9 @@ func TestDecide(t *testing.T) {
 		{"next: an empty line ends Python's block before the margin", plain, sent(more, kernel(ready)), lines(inPy(inPython, "def f():", " a"), "f()"), types("", ThenEnter, to(0))},
 		{"next: an empty line ends Python's last block", plain, sent(more, kernel(ready)), inPy(inPython, "def f():", " a"), types("", ThenEnter, to(0))},
 		{"next: an empty line inside Python's block is skipped", plain, sent(more, kernel(ready)), lines(inPy(inPython, "def f():", " a"), "", " b"), types(" b", ThenEnter, to(0))},
+
+		{"next: an empty line ends Python's last block, with a given prompt", Program{Prompt: ">>>"}, sent(more, kernel(ready)), inPy(inUnknown, "def f():", " a"), types("", ThenEnter, to(0))},
+		{"next: an empty line ends Python's block before the margin, with a given prompt", Program{Prompt: ">>>"}, sent(more, kernel(ready)), lines(inPy(inUnknown, "def f():", " a"), "f()"), types("", ThenEnter, to(0))},
 
 		// It goes on.
 		{"go on: a shell has yet to show its first prompt", plain, unsent(Prompt{}, shell(ShellMarks{Token: "t"}), quiet(time.Hour)), begin("a"), wait},

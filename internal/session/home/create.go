@@ -1,6 +1,7 @@
 package home
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 // Spec is what a user asks of a new session.
 type Spec struct {
 	Name        string
+	Unnamed     bool // no Name: it has its ID for one
 	Command     []string
 	Cwd         string
 	Env         []string // the program's whole environment
@@ -76,7 +78,7 @@ const LockFD = 3
 // returns when the session accepts commands. On error nothing is left behind.
 func (h Home) Create(ctx context.Context, spec Spec, binary string) (Dir, *Manifest, error) {
 	return h.create(spec, socketPath, func(d Dir, _ string, boot Bootstrap, lock *os.File) error {
-		return d.launch(ctx, spec.Name, binary, boot, lock)
+		return d.launch(ctx, cmp.Or(spec.Name, d.ID), binary, boot, lock)
 	})
 }
 
@@ -87,11 +89,14 @@ func (h Home) create(
 	place func(home Home, id string, getenv func(string) string) (string, error),
 	launch func(d Dir, socket string, boot Bootstrap, lock *os.File) error,
 ) (Dir, *Manifest, error) {
+	now := time.Now()
+	d := h.Dir(ident.New(now))
+	if spec.Unnamed {
+		spec.Name = d.ID
+	}
 	if err := ident.Check("session", spec.Name); err != nil {
 		return Dir{}, nil, err
 	}
-	now := time.Now()
-	d := h.Dir(ident.New(now))
 	if err := h.makeDirs(); err != nil {
 		return Dir{}, nil, err
 	}

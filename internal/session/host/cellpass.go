@@ -57,9 +57,6 @@ func (c *core) feedLocked(chunk []byte) {
 		c.marksLocked()
 		return
 	}
-	if c.cell.hook != nil {
-		c.cell.hook.pushLocked(chunk)
-	}
 	cols, rows := c.term.Size()
 	for len(chunk) > 0 {
 		n := partLen(chunk)
@@ -68,9 +65,19 @@ func (c *core) feedLocked(chunk []byte) {
 		}
 		if c.cell.marked > 0 {
 			n = rowsLen(chunk[:n], partRows, cols)
+		}
+		if c.cell.hook != nil {
+			if end := bytes.IndexAny(chunk[:n], "\r\n"); end >= 0 { // the hook's lines know where they begin
+				n = end + 1
+			}
+		}
+		if c.cell.marked > 0 {
 			c.cell.marked -= bytes.Count(chunk[:n], newline)
 		}
 		c.term.Write(chunk[:n]) // never fails
+		if hook := c.cell.hook; hook != nil {
+			hook.pushLocked(chunk[:n], cursorPlace(c.term))
+		}
 		chunk = chunk[n:]
 		c.marksLocked()
 		c.cell.follow(c.term)
@@ -168,6 +175,7 @@ func (c *core) marksLocked() {
 		case m.Kind == 'C' && (c.cell.take == nil || c.shell.Start == m):
 			c.coverInputLocked(m)
 			c.cell.begin(m, before)
+		case c.cell.hook != nil: // it tells of the end
 		case m.Kind == 'D' && c.shell.Ends > c.cell.Ends && (!c.cell.Over || c.shell.Refused && !c.Foreign):
 			c.cell.end(c.term, m)
 		}

@@ -155,6 +155,11 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 		code = ""
 	}
 	r.life.Record.StartSeq = cs.event("fired", r.life.Record.Result, code, false)
+	if req.Fire { // its caller learns from the record where the output begins
+		if err := r.saveLocked(r.life.Record); err != nil {
+			log.Print(err)
+		}
+	}
 	cs.work.Go(r.drive)
 	return r, id, nil
 }

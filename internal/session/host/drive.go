@@ -58,6 +58,9 @@ func (r *running) drive() {
 		switch wait := cell.ProbeAfter(r.cells.program, o, r.state, h.core.clock()-probed); {
 		case hookEnded:
 			o.HookEnded = true
+			if last := r.pass.hook.read; last != nil {
+				o.HookRead, o.HookLine, o.HookCol = true, last.at.Line, last.at.Col
+			}
 		case exited:
 			o.Exited, o.ExitCode = true, h.exit().Code
 		case o.Ready: // as it was left
@@ -297,7 +300,7 @@ func (c *core) forgetShell() {
 // if somebody else typed since the observation.
 func (r *running) enter(a cell.Action, o cell.Observed) (typed bool, err error) {
 	if a.First && r.cells.hook != "" && r.pass.hook == nil {
-		hook, err := startHook(r.cells.hook, r.life.Record.Code)
+		hook, err := startHook(r.cells.hook, r.life.Record.Code, place{Line: o.Line, Col: o.Left.Col})
 		if err != nil {
 			return false, err
 		}

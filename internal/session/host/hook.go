@@ -19,7 +19,9 @@ import (
 )
 
 // A hook is a user's program that reads a cell's output line by line, without
-// control sequences, and exits when it recognises the end of the cell.
+// control sequences, and exits when it recognises the end of the cell. The line
+// that it has read last is the end: the output stops before it, whatever came
+// meanwhile.
 
 // hookQueue bounds the lines queued for a slow hook. At the bound the oldest are
 // dropped: a hook looks for the end of the output.
@@ -31,52 +33,90 @@ const hookTail = 50 * time.Millisecond
 
 // hook is one run of it, for one cell.
 type hook struct {
-	lines *hookLines // of the pass: core.mu guards it
-	queue chan string
+	lines *hookLines // of the pass: core.mu guards it and begin
+	begin place      // where the line that has not ended begins on the screen
+	queue chan hookLine
 	stop  chan struct{} // closed when the cell is over
-	ended chan struct{} // closed when the hook has ended
+	gone  chan struct{} // closed when the process has ended
+	ended chan struct{} // closed when also sent and read are final
 	work  sync.WaitGroup
+
+	sent  []hookLine // feed's, until ended: what the hook has not read, as far as is known
+	bytes int        // of sent
+	read  *hookLine  // the last that it has read, or nil
 }
 
-// startHook runs the user's program for a cell. The echo of code is left out of
-// what it reads.
-func startHook(path, code string) (*hook, error) {
-	cmd := exec.Command(path)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return kv == tree.Single })
-	stdin, err := cmd.StdinPipe()
+// hookLine is a line for a hook.
+type hookLine struct {
+	text string
+	at   place // where it begins on the screen
+}
+
+// startHook runs the user's program for a cell whose output begins at a place.
+// The echo of code is left out of what it reads.
+func startHook(path, code string, begin place) (*hook, error) {
+	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start hook: %w", err)
 	}
+	defer out.Close() // the hook has its own
+	cmd := exec.Command(path)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return kv == tree.Single })
+	cmd.Stdin = out
 	if err := cmd.Start(); err != nil {
+		in.Close() // Best effort: nothing was written.
 		return nil, fmt.Errorf("start hook: %w", err)
 	}
-	h := &hook{lines: newHookLines(code), queue: make(chan string, hookQueue), stop: make(chan struct{}), ended: make(chan struct{})}
+	h := &hook{
+		lines: newHookLines(code), begin: begin, queue: make(chan hookLine, hookQueue),
+		stop: make(chan struct{}), gone: make(chan struct{}), ended: make(chan struct{}),
+	}
 	h.work.Go(func() {
-		defer close(h.ended)
+		defer close(h.gone)
 		cmd.Wait() // the host's reaper may be first: either way it has ended
 	})
 	h.work.Go(func() {
-		defer stdin.Close()
-		h.feed(stdin)
+		defer close(h.ended)
+		defer in.Close() // Best effort: nobody reads it any more.
+		h.feed(in)
+		<-h.gone
+		h.settle(unreadIn(in))
+		if len(h.sent) > 0 && h.bytes > unreadIn(in) { // of this one it has read a part
+			h.read = &h.sent[0]
+		}
 	})
 	h.work.Go(func() {
 		select {
 		case <-h.stop:
 			cmd.Process.Kill() // Best effort: it may have ended.
-		case <-h.ended:
+			<-h.gone
+		case <-h.gone:
 		}
+		_ = in.SetWriteDeadline(time.Now()) // a process that it left behind may have the pipe, and read nothing; fails if it is closed
 	})
 	return h, nil
 }
 
-// pushLocked queues the lines that a chunk of output completes. It never blocks.
-func (h *hook) pushLocked(chunk []byte) { h.enqueue(h.lines.feed(chunk)) }
+// pushLocked queues the line that a part of the output completes, if any: a part
+// goes to the end of a line at most. now is where the cursor is behind it. It
+// never blocks.
+func (h *hook) pushLocked(part []byte, now place) {
+	h.enqueue(h.lines.feed(part))
+	if end := part[len(part)-1]; end == '\n' || end == '\r' {
+		h.begin = now
+	}
+}
 
-// restLocked queues the line that has not ended: the program waits for input.
-func (h *hook) restLocked() { h.enqueue(h.lines.rest()) }
+// restLocked queues the line that has not ended: the program waits for input at
+// a place.
+func (h *hook) restLocked(now place) {
+	h.enqueue(h.lines.rest())
+	h.begin = now
+}
 
 func (h *hook) enqueue(lines []string) {
-	for _, line := range lines {
+	for _, text := range lines {
+		line := hookLine{text, h.begin}
 		for queued := false; !queued; {
 			select {
 			case h.queue <- line:
@@ -97,21 +137,68 @@ func (h *hook) close() {
 	h.work.Wait()
 }
 
-// feed writes lines until the cell is over or the hook stops reading.
-func (h *hook) feed(to io.Writer) {
+// hookFlood is how many lines may wait before the hook gets them without a
+// look at what it has read.
+const hookFlood = hookQueue / 4
+
+// hookPause bounds the pause between two looks at what the hook has read.
+const hookPause = 10 * time.Millisecond
+
+// feed writes lines until the cell is over or the hook stops reading. It writes
+// a line once the hook has read the one before: one that reads all that is there
+// must not take lines behind that by which it ends, or nobody could tell which
+// of them it was.
+func (h *hook) feed(to *os.File) {
 	for {
 		select {
 		case <-h.stop:
 			return
-		case <-h.ended:
+		case <-h.gone:
 			return
 		case line := <-h.queue:
-			if _, err := io.WriteString(to, line+"\n"); err != nil {
-				return // it reads no more, and will end
+			if !h.awaitRead(to) {
+				return
+			}
+			h.sent, h.bytes = append(h.sent, line), h.bytes+line.size()
+			if _, err := io.WriteString(to, line.text+"\n"); err != nil { // it reads no more, and will end
+				h.sent, h.bytes = h.sent[:len(h.sent)-1], h.bytes-line.size()
+				return
 			}
 		}
 	}
 }
+
+// awaitRead waits until the hook has read all that was written. It returns false
+// when it will read no more.
+func (h *hook) awaitRead(to *os.File) bool {
+	for pause := 20 * time.Microsecond; ; pause = min(2*pause, hookPause) {
+		h.settle(unreadIn(to))
+		switch {
+		case len(h.sent) == 0 || len(h.queue) > hookFlood:
+			return true
+		case pause < precise:
+			nap(pause)
+			continue
+		}
+		select {
+		case <-h.stop:
+			return false
+		case <-h.gone:
+			return false
+		case <-time.After(pause):
+		}
+	}
+}
+
+// settle notes that the hook has read all but the last n bytes.
+func (h *hook) settle(n int) {
+	for len(h.sent) > 0 && h.bytes-h.sent[0].size() >= n {
+		h.bytes -= h.sent[0].size()
+		h.read, h.sent = &h.sent[0], h.sent[1:]
+	}
+}
+
+func (l hookLine) size() int { return len(l.text) + 1 }
 
 // restHook hands the hook the line that has not ended, once nobody can add to
 // it: the kernel says that the program waits for input or, where it cannot say,
@@ -126,7 +213,7 @@ func (r *running) restHook(o cell.Observed, activity uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.Activity == activity { // or more has come since
-		r.pass.hook.restLocked()
+		r.pass.hook.restLocked(cursorPlace(c.term))
 	}
 }
 

@@ -24,3 +24,11 @@ func nap(d time.Duration) {
 	ts := unix.NsecToTimespec(d.Nanoseconds())
 	_ = unix.Nanosleep(&ts, nil) // broken off by a signal: then it was shorter
 }
+
+// unreadIn counts the bytes in a pipe that nobody has read.
+func unreadIn(pipe *os.File) (n int) {
+	if raw, err := pipe.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }) // it is open
+	}
+	return n
+}

@@ -20,3 +20,7 @@ func newStateFile() (*os.File, error) {
 
 // nap sleeps for less than a millisecond where the system can.
 func nap(d time.Duration) { time.Sleep(d) }
+
+// unreadIn counts the bytes in a pipe that nobody has read, where the system
+// can.
+func unreadIn(*os.File) int { return 0 }

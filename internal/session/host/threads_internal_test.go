@@ -33,7 +33,7 @@ func TestHookRunsFreely(t *testing.T) {
 	if err := os.WriteFile(path, []byte("#!/bin/sh\nenv > "+seen+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h, err := startHook(path, "")
+	h, err := startHook(path, "", place{})
 	if err != nil {
 		t.Fatal(err)
 	}

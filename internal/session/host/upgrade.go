@@ -395,7 +395,7 @@ func (cs *cells) resumeActive() error {
 		return nil
 	}
 	if r.life.Sent && cs.hook != "" {
-		hook, err := startHook(cs.hook, "") // it sees what comes from now on
+		hook, err := startHook(cs.hook, "", cursorPlace(cs.h.core.term)) // it sees what comes from now on
 		if err != nil {
 			return err
 		}

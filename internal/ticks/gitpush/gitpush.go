@@ -137,7 +137,12 @@ func (p Pusher) pushHere(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	said, err := v.Push(ctx, url, commit, branch)
-	if err == nil && remote != "" {
+	if err != nil {
+		r := p.failed(err)
+		r.Detail += fmt.Sprintf("; by hand: git -C '%s' push -u %s %s", p.Dir, cmp.Or(remote, clean(url)), branch)
+		return r, nil
+	}
+	if remote != "" {
 		_, err = v.Run(ctx, "update-ref", "refs/remotes/"+remote+"/"+branch, commit)
 	}
 	return outcome(said), err

@@ -120,6 +120,7 @@ func TestRejected(t *testing.T) {
 	w.git(w.repo, "push", "--quiet", "-u", "origin", "main")
 	w.git(w.repo, "commit", "--quiet", "--allow-empty", "--amend", "-m", "other")
 	w.push(w.pusher(), gitpush.Failed, "git push")
+	w.push(w.pusher(), gitpush.Failed, "; by hand: git -C '"+w.repo+"' push -u origin main")
 }
 
 // At the limit everything that git has started ends.

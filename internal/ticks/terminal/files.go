@@ -96,6 +96,56 @@ func (f *files) prepare(number, tick int) (owner int, err error) {
 	return f.made, nil
 }
 
+// retake is prepare for a session that an earlier tick left. Files of its own
+// that are there stay, so that they are archived once, with all of it; what is
+// written anew goes.
+func (f *files) retake(number, tick int, session string) (owner int, err error) {
+	dir := dirOf(number)
+	if whose := f.sessionOf(number); !f.exists(dir) || whose != "" && whose != session {
+		return f.prepare(number, tick)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	entries, err := fs.ReadDir(f.root.FS(), dir)
+	if err != nil {
+		return 0, fault.Errorf(fault.KindOf(err), "read the directory of terminal %d: %w", number, err)
+	}
+	for _, e := range entries {
+		digits, ok := strings.CutPrefix(e.Name(), outputPrefix)
+		if n, err := strconv.Atoi(digits); ok && err == nil {
+			f.made = max(f.made, n)
+			f.outputs[number] = append(f.outputs[number], dir+"/"+e.Name())
+		}
+	}
+	for _, name := range []string{"raw", recordingFile} {
+		f.root.Remove(dir + "/" + name) // Best effort: it may not be there.
+	}
+	f.made++
+	f.owners[number] = f.made
+	return f.made, nil
+}
+
+// maxStatus bounds what is read of a status file.
+const maxStatus = 64 << 10
+
+// sessionOf is the session whose files a terminal's directory has, "" where it
+// does not say.
+func (f *files) sessionOf(number int) string {
+	raw, err := f.tail(dirOf(number)+"/status", maxStatus)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(raw)) {
+		if id, ok := strings.CutPrefix(line, "session: "); ok {
+			return strings.TrimSpace(id)
+		}
+	}
+	return ""
+}
+
+// outputPrefix begins the name of a file of a long output.
+const outputPrefix = "output-"
+
 // outputOf returns a function that makes a file for an output of a terminal
 // that is too long to be shown.
 func (f *files) outputOf(number int) func() (*os.File, string, error) {
@@ -103,7 +153,7 @@ func (f *files) outputOf(number int) func() (*os.File, string, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.made++
-		name := fmt.Sprintf("%s/output-%04d", dirOf(number), f.made)
+		name := fmt.Sprintf("%s/%s%04d", dirOf(number), outputPrefix, f.made)
 		file, err := f.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return nil, "", fault.Errorf(fault.KindOf(err), "keep the output of terminal %d: %w", number, err)

@@ -260,7 +260,7 @@ func (s *Set) recoverOne(ctx context.Context, number int, e entry) (Left, error)
 		s.release(number)
 		return l, err
 	}
-	if t.owner, err = s.files.prepare(number, e.Tick); err != nil {
+	if t.owner, err = s.files.retake(number, e.Tick, e.Session); err != nil {
 		s.release(number)
 		return l, err
 	}

@@ -59,6 +59,7 @@ func (s *Set) Open(ctx context.Context, a OpenArgs) (Opened, error) {
 	w := waiter{set: s, only: t, rule: waitRule{begun: time.Now(), limit: openWait, all: true, begins: true}}
 	if _, err := w.wait(ctx); err == nil && t.observe(nil).rest == waiting {
 		o.First = &s.report(ctx, []*tty{t}, false)[0]
+		t.setShown(true)
 		s.saveRegistry()
 	}
 	o.Free = s.free()

@@ -103,6 +103,7 @@ func TestHostDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	a.wait(terminal.WaitArgs{Timeout: seconds(0)}) // all that open showed is told
 	waiting := a.waits(terminal.WaitArgs{Timeout: seconds(60)})
 	if err := syscall.Kill(m.HostPID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -195,6 +196,33 @@ func TestCloseLeft(t *testing.T) {
 	if l := a.login(); len(l.Left) != 0 {
 		t.Errorf("told again: %+v", l.Left)
 	}
+}
+
+// A tick that was killed is completed where its files still are: each terminal
+// has one archive, with all that it printed.
+func TestCloseLeftArchivesOnce(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.login()
+	n := a.openReady("cat")
+	a.enter(n, "cat", "left behind")
+	a.look(n)
+	a.enter(n, "cat", "seen by nobody")
+	a.untilScreen(n, "seen by nobody\nseen by nobody\n")
+	a.end()
+	a.next()
+	defer a.end()
+	if _, err := a.CloseLeft(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(filepath.Join(a.config.Data, "system/logs/sessions"))
+	if err != nil || len(entries) != 2 || entries[0].Name() != "tty_0-tick-001" || entries[1].Name() != "tty_1-tick-001" {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if got := a.read("system/logs/sessions/tty_1-tick-001/scrollback"); !strings.Contains(got, "left behind\n") || !strings.Contains(got, "seen by nobody\n") {
+		t.Errorf("archived: %q", got)
+	}
+	a.read("system/logs/sessions/tty_1-tick-001/recording.cast")
 }
 
 // A terminal whose host died, and of which a killed tick's end was told first,

@@ -562,6 +562,26 @@ func TestWaitIsAtOnce(t *testing.T) {
 	t.Logf("it took %d ms", w.Duration)
 }
 
+// A program that open has shown waiting is not waited for, but once.
+func TestWaitBehindOpen(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.login()
+	n := a.open("cat")
+	if w := a.wait(terminal.WaitArgs{Timeout: seconds(60)}); w.Reason != terminal.ReasonReady || a.reportOf(w, n).State != terminal.StateReady {
+		t.Errorf("%s after %d ms: %s", w.Reason, w.Duration, w.Text())
+	}
+	if w := a.wait(terminal.WaitArgs{Timeout: seconds(0)}); w.Reason != terminal.ReasonTimeout {
+		t.Errorf("told again: %s", w.Reason)
+	}
+	// Keystrokes for another terminal are what is waited for.
+	a.openReady("cat")
+	a.enter(n, "cat", "hi")
+	if w := a.wait(terminal.WaitArgs{Timeout: seconds(60)}); lines(a.reportOf(w, n)) == "" {
+		t.Errorf("%s: %s", w.Reason, w.Text())
+	}
+}
+
 // A pause of a program is not its end, however long it is.
 func TestWaitIsNotFooledBySilence(t *testing.T) {
 	t.Parallel()

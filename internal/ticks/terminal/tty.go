@@ -46,6 +46,7 @@ type tty struct {
 	seen    uint64    // the agent knows what was printed up to this event
 	newer   time.Time // when the first output after it came
 	owed    bool      // it typed something, and has not seen what became of it
+	shown   bool      // open showed that it waits, and nothing was waited for or typed since: a wait need not wait
 	sending bool      // keystrokes are on their way: what is known of the program is old
 	echo    echo      // of that
 	rested  uint64    // the program was found at rest when the log was here
@@ -217,7 +218,7 @@ func (t *tty) observe(until *regexp.Regexp) observed {
 	defer t.mu.Unlock()
 	o := observed{
 		ended: t.end != nil && !t.told,
-		due:   t.owed || t.output > t.seen || len(t.notes) > 0,
+		due:   t.owed || t.output > t.seen || len(t.notes) > 0 || t.shown && until == nil,
 		more:  t.output > t.seen && !(t.owed && t.view.covers(t.echo)),
 	}
 	if o.more {
@@ -332,7 +333,7 @@ func (t *tty) take(whole bool) (Report, error) {
 	}
 	r.Cleared, v.cleared = v.cleared, false
 	r.Notes, t.notes = t.notes, nil
-	t.seen, t.owed, t.echo = t.seq, false, echo{}
+	t.seen, t.owed, t.shown, t.echo = t.seq, false, false, echo{}
 	if t.end != nil {
 		t.told = true
 	}
@@ -353,6 +354,14 @@ func (t *tty) reportLocked() Report {
 		}
 	}
 	return r
+}
+
+// setShown notes whether a wait need not wait for the program, as open has shown
+// that it waits.
+func (t *tty) setShown(shown bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shown = shown
 }
 
 // typed notes keystrokes that are about to be sent.

@@ -78,6 +78,7 @@ func (s *Set) Type(ctx context.Context, a TypeArgs) (Typed, error) {
 		return Typed{}, err
 	}
 	for _, other := range s.open() {
+		other.setShown(false) // what is waited for now are these keystrokes
 		if other != t && other.now().fresh {
 			r.Others = append(r.Others, other.number)
 		}

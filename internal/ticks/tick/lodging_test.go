@@ -82,9 +82,9 @@ func TestHooksRunWhereTheAgentLives(t *testing.T) {
 		return nil
 	})
 	var pushed, confined bool
-	w.o.Push = func(_ context.Context, c bool) string {
+	w.o.Push = func(_ context.Context, c bool) (told string, problem bool) {
 		pushed, confined = true, c
-		return "pushed"
+		return "pushed", false
 	}
 	w.tick(plan.Normal)
 	if got := w.read("notes/where"); got != "there\n" {

@@ -182,9 +182,10 @@ type Options struct {
 
 	Log   *slog.Logger
 	Clock func() time.Time // for people: records and files
-	// Push hands the repository's commits on, and says what happened. Those of
-	// an agent that is confined must not have it run anything.
-	Push  func(ctx context.Context, confined bool) string
+	// Push hands the repository's commits on, and says what happened, and whether
+	// they should have gone and did not. Those of an agent that is confined must
+	// not have it run anything.
+	Push  func(ctx context.Context, confined bool) (told string, problem bool)
 	Who   string // for the lock: "tick", "watch"
 	Times Times
 }

@@ -174,7 +174,10 @@ func (t *tick) report(what string, err error) {
 // push hands the repository's commits on.
 func (t *tick) push() plan.Event {
 	if t.o.Push != nil {
-		if told := t.o.Push(context.Background(), t.lodging.Confined); told != "" {
+		switch told, problem := t.o.Push(context.Background(), t.lodging.Confined); {
+		case problem:
+			t.o.Log.Warn(told)
+		case told != "":
 			t.o.Log.Info(told)
 		}
 	}

@@ -163,7 +163,7 @@ func (f kernelFlags) options(in *instance.Instance, log *slog.Logger, environ []
 	return tick.Options{
 		Instance: in, Drivers: drivers.All, Spawn: spawn, Lodge: l.lodge,
 		Tools: []string{self, "kernel", "tools"}, Den: f.den, Version: build.Version, Getenv: getenv, Log: log, Clock: time.Now,
-		Push: func(ctx context.Context, confined bool) string {
+		Push: func(ctx context.Context, confined bool) (told string, problem bool) {
 			return pushTold(gitpush.Pusher{
 				Git: git.Git{Environ: environ, Mark: mark}, Dir: in.Repo.Path(), Confined: confined, Remote: in.Remote, Store: filepath.Join(in.Dir.Path, "push.git"),
 			}.Push(ctx), confined)
@@ -173,12 +173,12 @@ func (f kernelFlags) options(in *instance.Instance, log *slog.Logger, environ []
 
 // pushTold is what is logged of a push. Where there is nowhere to push to, the
 // user has not asked for it; of an agent in a container the repository may have
-// a remote that is not used.
-func pushTold(r gitpush.Result, confined bool) string {
+// a remote that is not used. It is a problem if commits stay here that were to go.
+func pushTold(r gitpush.Result, confined bool) (told string, problem bool) {
 	if r.Status == gitpush.Skipped && !confined {
-		return ""
+		return "", false
 	}
-	return "git push: " + r.String()
+	return "git push: " + r.String(), r.Status == gitpush.Failed || r.Status == gitpush.Refused
 }
 
 // terminalEnv is the environment of programs in terminals: that of this

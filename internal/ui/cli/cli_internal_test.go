@@ -225,8 +225,10 @@ func TestDetachKeys(t *testing.T) {
 	}
 }
 
-func TestCultureWords(t *testing.T) {
+func TestTranslatedWords(t *testing.T) {
 	for line, want := range map[string]string{
+		"/usr/bin/agent-kernel watch demo":             "den kernel watch demo",
+		"agent-kernel":                                 "den kernel",
 		"/usr/bin/culture channel send #general hi":    "den channel send #general hi",
 		"culture channel message #general hi":          "den channel send #general hi",
 		"culture channel list":                         "den channel channels",
@@ -248,11 +250,11 @@ func TestCultureWords(t *testing.T) {
 		"culture":                                      "den",
 		"irc_client read #general 5":                   "den channel read #general 5",
 	} {
-		if got, ok := asCulture(strings.Fields(line)); !ok || strings.Join(got, " ") != want {
+		if got, ok := translated(strings.Fields(line)); !ok || strings.Join(got, " ") != want {
 			t.Errorf("%s: %v, want %s", line, got, want)
 		}
 	}
-	if _, ok := asCulture([]string{"den", "ls"}); ok {
+	if _, ok := translated([]string{"den", "ls"}); ok {
 		t.Error("den is taken for culture")
 	}
 }

@@ -145,8 +145,8 @@ func (a *app) kernelInitCmd() *cobra.Command {
 		Short: "Make, clone or register a data repository",
 		Long: `Register an agent under NAME. With a URL its data repository is cloned; with --path an
 existing directory is registered as it is, or a new one is made there. Without either, a new one
-is made in ~/.local/share/den/kernel. With --example its mind is a script, so a whole tick
-runs without a model.
+is made in ~/.local/share/den/kernel, whatever DEN_HOME says. With --example its mind is a
+script, so a whole tick runs without a model.
 
 For an existing git repository den records the URL of its remote 'origin', or the given URL. If
 the agent lives in a container, its commits are pushed there and nowhere else.`,

@@ -50,7 +50,18 @@ func (a *app) kernelNotifyCmd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.told(in, map[string]any{"file": file}, "the message waits for the agent")
+		v := map[string]any{"file": file}
+		if !a.inKernelBox() {
+			_, ticking, err := in.Dir.TickHolder()
+			if err != nil {
+				return err
+			}
+			if ticking {
+				v["ticking"] = true
+				return a.told(in, v, "the agent is in a tick, and hears of it there unless that is about to end")
+			}
+		}
+		return a.told(in, v, "the message waits for the agent")
 	})
 }
 
@@ -68,7 +79,7 @@ func (a *app) told(in *instance.Instance, v map[string]any, text string) error {
 	v["watched"] = watched
 	return a.answer(v, func(w io.Writer) {
 		fmt.Fprintln(w, text)
-		if !watched {
+		if !watched && v["ticking"] == nil {
 			fmt.Fprintf(w, "nobody watches '%s': 'den kernel watch %[1]s', or 'den kernel tick %[1]s' for one tick\n", in.Name)
 		}
 	})

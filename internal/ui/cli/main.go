@@ -53,7 +53,7 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	if status, ok := a.asOther(args); ok {
 		return status
 	}
-	if words, ok := asCulture(args); ok {
+	if words, ok := translated(args); ok {
 		args = words
 	}
 	if there, ok, err := asElsewhere(args[1:]); ok {
@@ -361,21 +361,27 @@ func (a *app) whileReading(ctx context.Context, read func(io.Reader) error) erro
 // asOther runs den as k, km or agent-tty, if it was started by one of these
 // names.
 func (a *app) asOther(args []string) (status int, ok bool) {
-	tool := k.Tool{Environ: a.environ, Getenv: a.getenv, Stdout: a.text, Stderr: a.stderr, Version: build.Version}
 	switch filepath.Base(args[0]) {
 	case "agent-tty":
-		return a.asAgentTTY(tool, args[1:]), true
+		return a.asAgentTTY(args[1:]), true
 	case "k":
-		return tool.Main(args[1:]), true
+		return a.k().Main(args[1:]), true
 	case "km":
-		return tool.Monitor(args[1:]), true
+		return a.k().Monitor(args[1:]), true
 	}
 	return 0, false
 }
 
-// asAgentTTY runs den as agent-tty. Two tools have that name: one is k, the
-// other is coder's. den's own verbs that neither has are taken too.
-func (a *app) asAgentTTY(tool k.Tool, words []string) int {
+func (a *app) k() k.Tool {
+	return k.Tool{Environ: a.environ, Getenv: a.getenv, Stdout: a.text, Stderr: a.stderr, Version: build.Version}
+}
+
+// asAgentTTY runs den as agent-tty, which is coder's tool of that name. k was
+// called by that name too: its verbs are taken, and den's own that neither has.
+func (a *app) asAgentTTY(words []string) int {
+	if root := a.getenv("AGENT_TTY_HOME"); root != "" {
+		a.environ = append(slices.Clone(a.environ), "DEN_HOME="+root)
+	}
 	den := func(stdout, stderr io.Writer, args ...string) int {
 		if stdout == nil {
 			stdout, stderr = a.stdout, a.stderr
@@ -384,37 +390,40 @@ func (a *app) asAgentTTY(tool k.Tool, words []string) int {
 	}
 	switch {
 	case agenttty.Knows(words):
-		ctx, stop := untilSignalled("agent-tty")
-		defer stop()
-		status := agenttty.Tool{
-			Environ: a.environ, Getenv: a.getenv, Stdout: a.text, Stderr: a.stderr, Version: build.Version, Den: den,
-		}.Main(ctx, words)
-		var by signalled
-		if errors.As(context.Cause(ctx), &by) {
-			return by.status()
-		}
-		return status
+	case slices.Contains(k.Verbs, words[0]):
+		return a.k().Main(words)
 	case a.isDens(words):
 		return den(nil, nil, words...)
 	}
-	return tool.Main(words)
+	ctx, stop := untilSignalled("agent-tty")
+	defer stop()
+	status := agenttty.Tool{
+		Environ: a.environ, Getenv: a.getenv, Stdout: a.text, Stderr: a.stderr, Version: build.Version, Den: den,
+	}.Main(ctx, words)
+	var by signalled
+	if errors.As(context.Cause(ctx), &by) {
+		return by.status()
+	}
+	return status
 }
 
-// isDens reports whether the words are one of den's verbs and none of k's.
+// isDens reports whether the words are one of den's verbs.
 func (a *app) isDens(words []string) bool {
-	if len(words) == 0 || strings.HasPrefix(words[0], "-") || slices.Contains(k.Verbs, words[0]) {
+	if strings.HasPrefix(words[0], "-") {
 		return false
 	}
 	cmd, _, err := newRoot(a, words).Find(words)
 	return err == nil && cmd.HasParent()
 }
 
-// asCulture translates the words of the harness specification's own tools,
-// when den is called by their names: 'culture channel send', 'irc_client send'.
-// It returns false for other names.
-func asCulture(args []string) ([]string, bool) {
+// translated translates the words of other tools when den is called by their
+// names: those of the harness specification ('culture channel send', 'irc_client
+// send'), and agent-kernel. It returns false for other names.
+func translated(args []string) ([]string, bool) {
 	var words []string
 	switch filepath.Base(args[0]) {
+	case "agent-kernel":
+		return append([]string{"den", "kernel"}, args[1:]...), true
 	case "irc_client":
 		words = append([]string{"channel"}, args[1:]...)
 	case "culture":

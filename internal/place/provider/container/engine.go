@@ -121,6 +121,9 @@ func engineError(what string, err error) error {
 		return fault.Hintf(fault.Errorf(fault.Denied, "container engine: %s: %w", what, err), "use an engine of your own user, or join the group of its socket")
 	case client.IsErrConnectionFailed(err):
 		return fault.Hintf(fault.Errorf(fault.Unreachable, "container engine: %s: %w", what, err), "%s", engineHint)
+	case strings.Contains(strings.ToLower(err.Error()), "rlimit"): // of runc and of crun
+		return fault.Hintf(fault.Errorf(fault.Denied, "container engine: %s: %w", what, err),
+			"it wants to allow more open files or processes than it may have itself: raise the hard limit of its service (LimitNOFILE=, 'ulimit -Hn'), or lower default_ulimits in containers.conf")
 	case errdefs.IsNotFound(err):
 		return fault.Errorf(fault.NotFound, "container engine: %s: %w", what, err)
 	case errdefs.IsInvalidArgument(err):

@@ -55,21 +55,16 @@ type outcome struct {
 // Main runs one command and returns the process status.
 func (t Tool) Main(ctx context.Context, words []string) int {
 	name, words := split(words)
+	c := &call{Tool: t, ctx: ctx, command: name, json: wantsJSON(words)}
 	cmd, ok := commands()[name]
 	if !ok {
-		fmt.Fprintf(t.Stderr, "error: unknown command '%s'\n\n%s", name, overview())
-		return exitUsage
+		return c.noCommand(words)
 	}
-	c := &call{Tool: t, ctx: ctx, command: name, json: wantsJSON(words), flags: cmd.flagSet(name)}
+	c.flags = cmd.flagSet(name)
 	if err := c.parse(cmd, words); errors.Is(err, pflag.ErrHelp) {
-		fmt.Fprint(t.Stdout, cmd.help(name, c.flags))
-		return 0
+		return c.help(name)
 	} else if err != nil {
-		if c.json { // the original has no envelope here
-			return c.fail(coded(invalidInput, "%v", err))
-		}
-		fmt.Fprintf(t.Stderr, "error: %v\n\n%s", err, cmd.help(name, c.flags))
-		return exitUsage
+		return c.misused(name, err)
 	}
 	if err := c.checkRoot(); err != nil {
 		return c.fail(err)
@@ -81,12 +76,43 @@ func (t Tool) Main(ctx context.Context, words []string) int {
 	return c.succeed(out)
 }
 
+// noCommand answers words that ask for help, and refuses others.
+func (c *call) noCommand(words []string) int {
+	topic := c.command
+	if topic == help {
+		topic, _ = split(slices.DeleteFunc(slices.Clone(words), func(word string) bool { return strings.HasPrefix(word, "-") }))
+	}
+	_, known := helpOn(topic)
+	switch {
+	case known && (topic == "" || c.command == help || wantsHelp(words)):
+		return c.help(topic)
+	case known:
+		return c.misused(topic, fmt.Errorf("'%s' needs a command", topic))
+	}
+	return c.misused("", fmt.Errorf("unknown command '%s'", topic))
+}
+
+// help prints the help on a command, on a group of them or on all.
+func (c *call) help(topic string) int {
+	c.command = cmp.Or(topic, help)
+	text, _ := helpOn(topic) // there is one
+	return c.succeed(outcome{result: map[string]string{"help": text}, text: text})
+}
+
+// misused reports a mistake in the words, with the help on what they are about.
+func (c *call) misused(topic string, err error) int {
+	if c.json { // the original has no envelope here
+		return c.fail(coded(invalidInput, "%v", err))
+	}
+	text, _ := helpOn(topic) // there is one
+	fmt.Fprintf(c.Stderr, "error: %v\n\n%s", err, text)
+	return exitUsage
+}
+
 // wantsJSON reports whether --json is among the words, also if others cannot be
 // understood.
 func wantsJSON(words []string) bool {
-	if end := slices.Index(words, "--"); end >= 0 {
-		words = words[:end]
-	}
+	words = options(words)
 	return slices.Contains(words, "--json") || slices.Contains(words, "--json=true")
 }
 
@@ -166,9 +192,9 @@ func (c *call) print(e envelope) {
 // stamp is a time as JavaScript writes it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// home returns the Home: --home, AGENT_TTY_HOME, else den's own.
+// home returns the Home: --home, else den's own.
 func (c *call) home() (home.Home, error) {
-	root, err := home.ResolveHome(cmp.Or(c.str("home"), c.Getenv("AGENT_TTY_HOME")), c.Getenv)
+	root, err := home.ResolveHome(c.str("home"), c.Getenv)
 	if err != nil {
 		return root, err
 	}
@@ -179,17 +205,62 @@ func (c *call) options() session.Options {
 	return session.Options{Version: c.Version, Warn: func(err error) { fmt.Fprintln(c.Stderr, "den:", err) }}
 }
 
-// session finds the session that the first word names: by its id or, unlike
-// the original, also by its name.
+// session finds the session that the first word names.
 func (c *call) session() (*session.Session, error) {
 	root, err := c.home()
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRef(c.args[0]); err != nil {
+	d, err := find(root, c.args[0])
+	if err != nil {
 		return nil, err
 	}
-	return session.Open(root, c.args[0], c.options())
+	return session.In(d, c.options()), nil
+}
+
+// find finds a session by its id or, unlike the original, by its label or name, or
+// by a beginning of its id that no other has. A label that active sessions have
+// is not that of one that is over.
+func find(root home.Home, ref string) (home.Dir, error) {
+	if ident.IsID(ref) {
+		return root.Find(ref)
+	}
+	dirs, err := root.All()
+	if err != nil {
+		return home.Dir{}, err
+	}
+	var active, over, begun []home.Dir
+	for _, d := range dirs {
+		if strings.HasPrefix(d.ID, ref) {
+			begun = append(begun, d)
+		}
+		m, err := d.Inspect()
+		switch {
+		case err != nil: // damaged: its id finds it, and tells
+		case ref != m.Name && ref != labelOf(m):
+		case m.Status.Active():
+			active = append(active, d)
+		default:
+			over = append(over, d)
+		}
+	}
+	for _, found := range [][]home.Dir{active, over, begun} {
+		switch len(found) {
+		case 0:
+		case 1:
+			return found[0], nil
+		default:
+			var ids []string
+			for _, d := range found {
+				ids = append(ids, d.ID)
+			}
+			return home.Dir{}, coded(invalidInput, "'%s' is more than one session, name one by its id: %s", ref, strings.Join(ids, ", "))
+		}
+	}
+	if err := ident.Check("session", ref); err != nil {
+		return home.Dir{}, codedError{invalidSessionID, err}
+	}
+	return home.Dir{}, fault.Errorf(fault.NotFound, "no session '%s'", ref)
 }
 
 // den runs one of den's own commands in the same Home and decodes its JSON. It
@@ -302,14 +373,6 @@ func exitOf(code string) int {
 
 func retryable(code string) bool {
 	return code == hostUnreachable || code == hostTimeout || code == rpcError
-}
-
-// checkRef refuses what can be neither an id nor a name.
-func checkRef(ref string) error {
-	if err := ident.Check("session", ref); err != nil {
-		return codedError{invalidSessionID, err}
-	}
-	return nil
 }
 
 // denError is the error that den printed, or nil.

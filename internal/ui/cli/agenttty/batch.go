@@ -366,22 +366,28 @@ func (c *call) waitForScreen(s *session.Session) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return timedOut(outcome{result: w, text: "matched " + strconv.Quote(w.MatchedText)}, !w.Matched), nil
+	text := "matched " + strconv.Quote(w.MatchedText)
+	if !w.Matched {
+		text = "the session is over: its last screen matches, and cannot show that it was stable"
+	}
+	return timedOut(outcome{result: w, text: text}, w.TimedOut), nil
 }
 
 // await waits for a screen. A session that is over and does not show it is
-// REPLAY_ERROR.
+// REPLAY_ERROR. One that shows it, and of which it was asked to be stable, has
+// neither matched nor timed out.
 func (c *call) await(s *session.Session, req wire.Wait) (waited, error) {
 	r, err := s.Wait(c.ctx, req)
 	if err != nil {
 		return waited{}, err
 	}
-	if r.Status == wire.WaitEnded {
+	unproven := r.Status == wire.WaitEnded && slices.Equal(r.Unmet, []string{wire.UnprovenStable})
+	if r.Status == wire.WaitEnded && !unproven {
 		return waited{}, coded(replayError, "the session is over, and its last screen does not match: %v", r.Unmet)
 	}
-	w := waited{Matched: r.Matched, TimedOut: !r.Matched, CapturedAtSeq: r.Seq, ScreenHash: r.ScreenHash}
-	if r.Matched {
-		w.MatchedText = r.Text
+	w := waited{Matched: r.Matched, TimedOut: !r.Matched && !unproven, CapturedAtSeq: r.Seq}
+	if !w.TimedOut {
+		w.MatchedText, w.ScreenHash = r.Text, r.ScreenHash
 	}
 	if p := req.Cursor; p != nil && r.Matched {
 		w.CursorRow, w.CursorCol = known(p.Row), known(p.Col)

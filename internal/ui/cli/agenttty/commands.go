@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"den/internal/base/ident"
 	"den/internal/session"
 
 	"github.com/spf13/pflag"
@@ -73,9 +74,12 @@ func withText(run func(c *call, s *session.Session, text string) (outcome, error
 	})
 }
 
+// help is the word that asks for help on the words behind it.
+const help = "help"
+
 // aliases are other names of commands.
 func aliases() map[string]string {
-	return map[string]string{"ls": "list", "d": "dashboard"}
+	return map[string]string{"ls": "list", "d": "dashboard", "--help": help, "-h": help}
 }
 
 // groups are the words that need a second one.
@@ -108,15 +112,34 @@ func (cmd command) help(name string, f *pflag.FlagSet) string {
 	return fmt.Sprintf("Usage: %s\n\nOptions:\n%s", usage, f.FlagUsages())
 }
 
-func overview() string {
+// helpOn returns the help on a command, on a group of them or, without a name,
+// on all. It returns false for another name.
+func helpOn(name string) (string, bool) {
+	if cmd, ok := commands()[name]; ok {
+		return cmd.help(name, cmd.flagSet(name)), true
+	}
+	if name == "" {
+		return overview("") + alsoTaken, true
+	}
+	return overview(name), slices.Contains(groups, name)
+}
+
+// overview lists the commands of a group or, without one, all.
+func overview(group string) string {
 	var b strings.Builder
-	b.WriteString("Usage: agent-tty [options] [command]\n\nCommands:\n")
+	fmt.Fprintf(&b, "Usage: %s\n\nCommands:\n", strings.Join(strings.Fields("agent-tty "+group+" [options] [command]"), " "))
 	all := commands()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		fmt.Fprintf(&b, "  %s\n", strings.TrimSpace(name+" "+all[name].words))
+		if group == "" || strings.HasPrefix(name, group+" ") {
+			fmt.Fprintf(&b, "  %s\n", strings.TrimSpace(name+" "+all[name].words))
+		}
 	}
+	b.WriteString("\n'agent-tty help COMMAND' lists the options of a command.\n")
 	return b.String()
 }
+
+// alsoTaken says where the help on other words is.
+const alsoTaken = "'k --help' lists the words of k, and 'den --help' those of den, which are taken too.\n"
 
 // split takes the name of the command out of the words.
 func split(words []string) (name string, rest []string) {
@@ -128,7 +151,7 @@ func split(words []string) (name string, rest []string) {
 	if other, ok := aliases()[name]; ok {
 		name = other
 	}
-	if slices.Contains(groups, name) && len(words) > 0 {
+	if slices.Contains(groups, name) && len(words) > 0 && !strings.HasPrefix(words[0], "-") {
 		name, words = name+" "+words[0], words[1:]
 	}
 	return name, slices.Concat(before, words)
@@ -153,34 +176,50 @@ func leading(words []string) (flags, rest []string) {
 	return words[:n], words[n:]
 }
 
-// shared are the names that k has too.
-var shared = []string{"run", "ls"}
-
-// Knows reports whether the words are a command of this tool. Another tool of
-// the name agent-tty, k, has 'run' and 'ls' as well: they are this one's if a
-// flag says so.
+// Knows reports whether the words are a command of this tool, or ask for its
+// help. Another tool of the name agent-tty, k, has 'run' too: that is k's with
+// k's flags before the words, and with a number of words that only k takes.
 func Knows(words []string) bool {
 	before, rest := leading(words)
-	if len(rest) == 0 {
-		return len(before) > 0
-	}
 	name, after := split(words)
-	cmd, ok := commands()[name]
-	if !ok {
-		return len(before) > 0 || slices.Contains(groups, rest[0])
-	}
-	if !slices.Contains(shared, rest[0]) || len(before) > 0 {
+	_, ok := commands()[name]
+	switch {
+	case len(before) > 0, len(rest) == 0:
 		return true
+	case name != "run":
+		return ok || name == help || slices.Contains(groups, rest[0])
 	}
-	f := cmd.flagSet(name)
-	for _, word := range after {
-		if word == "--" {
-			return false
-		}
+	return !isRunOfK(after)
+}
+
+// isRunOfK reports whether the words behind 'run' are k's: [-j] [-t N]
+// [SESSION] CODE, where more words mean nothing.
+func isRunOfK(words []string) bool {
+	f := commands()["run"].flagSet("run")
+	plain := 0
+	for i, word := range words {
 		flag, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
-		if strings.HasPrefix(word, "--") && f.Lookup(flag) != nil {
+		switch {
+		case i == 0 && (word == "-j" || word == "-t"):
 			return true
+		case wantsHelp(words[i : i+1]), strings.HasPrefix(word, "--") && f.Lookup(flag) != nil:
+			return false
+		case word != "--":
+			plain++
 		}
 	}
-	return false
+	return plain > 2 || plain == 1 && !ident.IsID(words[0]) // an id is no code: the code was forgotten
+}
+
+// wantsHelp reports whether the words ask for help.
+func wantsHelp(words []string) bool {
+	return slices.ContainsFunc(options(words), func(word string) bool { return word == "--help" || word == "-h" })
+}
+
+// options returns the words up to the one behind which nothing is an option.
+func options(words []string) []string {
+	if end := slices.Index(words, "--"); end >= 0 {
+		return words[:end]
+	}
+	return words
 }

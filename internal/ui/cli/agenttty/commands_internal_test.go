@@ -65,14 +65,16 @@ func TestCommandsAndFlags(t *testing.T) {
 	}
 }
 
-// Two tools have one name: which of them is meant?
+// k was called by this tool's name, too: what is whose?
 func TestKnows(t *testing.T) {
 	for line, want := range map[string]bool{
 		"create -- bash": true, "create": true, "list": true, "d": true, "home list": true, "home": true, "record export x": true, "skills get den": true,
-		"run work code --json": true, "run work --timeout 100 code": true, "run work --timeout=100 code": true, "run work code --no-wait": true, "run work --file f": true,
-		"run work code": false, "run -j work code": false, "run -t 5 work code": false, "run work -- --json": false,
-		"ls": false, "ls --all": true, "ls --json": true, "--json ls": true, "--home /x run a b": true, "--no-color list": true,
-		"new work bash": false, "poll": false, "kill work": false, "": false, "--help": false, "-h": false, "nosuch": false,
+		"ls": true, "ls --all": true, "ls --json": true, "--json ls": true, "--home /x run a b": true, "--no-color list": true,
+		"": true, "--help": true, "-h": true, "help": true, "help create": true, "home --help": true, "run --help": true, "run -h": true, "run": true,
+		"run work code": true, "run work -- code": true, "run work code --json": true, "run work --timeout 100 code": true, "run work --timeout=100 code": true,
+		"run work code --no-wait": true, "run work --file f": true, "run 01jd0000000000000000ab": true,
+		"run -j work code": false, "run -t 5 work code": false, "run -j code": false, "run code": false, "run work code more": false,
+		"new work bash": false, "poll": false, "kill work": false, "nosuch": false, "--nosuch": false,
 		"keys work Enter": false, "--home /x": true, "--home /x nosuch": true,
 	} {
 		if got := Knows(strings.Fields(line)); got != want {
@@ -90,6 +92,8 @@ func TestSplit(t *testing.T) {
 		"--home=/h --timeout-ms 5 home list": "home list|--home=/h --timeout-ms 5",
 		"--no-color d --all":                 "dashboard|--no-color --all",
 		"create --name x -- bash -l":         "create|--name x -- bash -l",
+		"--help --json":                      "help|--json",
+		"home --help":                        "home|--help",
 	} {
 		name, rest := split(strings.Fields(line))
 		if got := name + "|" + strings.Join(rest, " "); got != want {

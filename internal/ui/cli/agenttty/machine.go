@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/lazy"
+	"den/internal/screen/render/film"
 	"den/internal/session/home"
 
 	"github.com/spf13/pflag"
@@ -280,7 +282,7 @@ func doctor(c *call) (outcome, error) {
 		environment = append(environment, check{name, status, k.Message, k.DurationMS})
 		fmt.Fprintf(&text, "%s  %s  %s\n", status, name, k.Message)
 	}
-	renderer := []check{{Name: "screenshot_viable", Status: "pass", Message: "den draws pictures itself"}}
+	renderer := []check{{Name: "screenshot_viable", Status: "pass", Message: "den draws pictures itself"}, videoCheck()}
 	o := outcome{result: struct {
 		OK           bool               `json:"ok"`
 		Checks       map[string][]check `json:"checks"`
@@ -292,17 +294,39 @@ func doctor(c *call) (outcome, error) {
 	return o, nil
 }
 
+// videoCheck tells whether this machine can make videos. Who makes none lacks
+// nothing, so it is no failure that it cannot.
+func videoCheck() check {
+	if problem := noVideo(); problem != "" {
+		return check{Name: "webm_viable", Status: "skip", Message: problem}
+	}
+	return check{Name: "webm_viable", Status: "pass", Message: film.Encoder + " is installed"}
+}
+
+// noVideo says why videos cannot be made, "" where they can.
+func noVideo() string {
+	if _, err := exec.LookPath(film.Encoder); err != nil {
+		return film.Encoder + " is not installed"
+	}
+	return ""
+}
+
 type capability struct {
 	Name   string `json:"name"`
-	Status string `json:"status"`
+	Status string `json:"status"` // available or unavailable
+	Reason string `json:"reason,omitempty"`
 }
 
 func capabilities() []capability {
 	var all []capability
-	for _, name := range []string{"snapshot", "wait", "screenshot", "record-export-asciicast", "record-export-webm", "dashboard"} {
-		all = append(all, capability{name, "available"})
+	for _, name := range []string{"snapshot", "wait", "screenshot", "record-export-asciicast", "dashboard"} {
+		all = append(all, capability{Name: name, Status: "available"})
 	}
-	return all
+	video := capability{Name: "record-export-webm", Status: "available", Reason: noVideo()}
+	if video.Reason != "" {
+		video.Status = "unavailable"
+	}
+	return append(all, video)
 }
 
 // protocolVersion is the original's.

@@ -87,9 +87,9 @@ func snapshot(c *call, s *session.Session) (outcome, error) {
 	begin := shot{format, s.Dir.ID, taken.Seq, v.Cols, v.Rows, v.Cursor.Row, v.Cursor.Col}
 	all := strings.Join(slices.Concat(scrollback, visible), "\n")
 	if format == "text" {
-		return outcome{result: textShot{begin, all, hash(visible)}, text: all}, nil
+		return outcome{result: textShot{begin, all, v.Hash}, text: all}, nil
 	}
-	r := structuredShot{shot: begin, IsAltScreen: v.AltScreen, VisibleLines: numbered(visible), ScreenHash: hash(visible)}
+	r := structuredShot{shot: begin, IsAltScreen: v.AltScreen, VisibleLines: numbered(visible), ScreenHash: v.Hash}
 	if c.bool("include-scrollback") {
 		r.ScrollbackLines = numbered(scrollback)
 	}
@@ -100,9 +100,6 @@ func snapshot(c *call, s *session.Session) (outcome, error) {
 	}
 	return outcome{result: r, text: all}, nil
 }
-
-// hash is the digest of the canonical screen, as the original computes it.
-func hash(visible []string) string { return digest([]byte(strings.Join(visible, "\n"))) }
 
 func numbered(texts []string) []lineText {
 	lines := []lineText{}
@@ -270,7 +267,7 @@ func export(c *call, s *session.Session) (outcome, error) {
 		DurationMS int64 `json:"duration_ms"`
 	}
 	if err := c.den(&made, args...); err != nil {
-		return outcome{}, err
+		return outcome{}, as(fault.Unsupported, exportError, err)
 	}
 	raw, err := os.ReadFile(made.Path)
 	if err != nil {

@@ -2,8 +2,6 @@ package agenttty
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -71,7 +69,7 @@ func create(c *call) (outcome, error) {
 	o.Registry = home.NewRegistry(c.Getenv)
 	_, m, err := session.Create(c.ctx, root, spec, o)
 	if fault.KindOf(err) == fault.Busy { // a label need not be unique, a name must
-		spec.Name = anyName()
+		spec.Name, spec.Unnamed = "", true
 		_, m, err = session.Create(c.ctx, root, spec, o)
 	}
 	if err != nil {
@@ -110,7 +108,7 @@ func (c *call) spec(root home.Home) (home.Spec, map[string]string, error) {
 		given[k] = v
 	}
 	spec := home.Spec{
-		Name: anyName(), Cwd: cwd, Term: term, Cols: cols, Rows: rows, RecordInput: home.RecordAuto, LogLimit: session.DefaultLogLimit,
+		Unnamed: true, Cwd: cwd, Term: term, Cols: cols, Rows: rows, RecordInput: home.RecordAuto, LogLimit: session.DefaultLogLimit,
 		Env: append(append(session.WithoutTerminal(c.Environ), session.TerminalEnv(root, term, cwd, c.Version)...), pairs...),
 	}
 	if c.given("name") {
@@ -120,7 +118,7 @@ func (c *call) spec(root home.Home) (home.Spec, map[string]string, error) {
 		}
 		spec.Labels = map[string]string{nameLabel: name}
 		if ident.Check("session", name) == nil && !ident.IsID(name) {
-			spec.Name = name // so that den's own verbs take it
+			spec.Name, spec.Unnamed = name, false // so that den's own verbs take it
 		}
 	}
 	return spec, given, nil
@@ -134,13 +132,6 @@ func (c *call) shell() (string, error) {
 		return "", coded(invalidInput, "shell not found: %s", shell)
 	}
 	return path, nil
-}
-
-// anyName returns a name for a session that was given none.
-func anyName() string {
-	var random [6]byte
-	rand.Read(random[:]) // never fails
-	return "at-" + hex.EncodeToString(random[:])
 }
 
 func checkSize(cols, rows int) error {
@@ -177,9 +168,9 @@ func list(c *call) (outcome, error) {
 		if err != nil || !c.bool("all") && !m.Status.Active() {
 			continue // one whose record is damaged is left out, as in the original
 		}
-		l := listed{m.ID, statusOf(m.Status), m.Command, stamp(m.Created), labelOf(m.Name, m.Labels), orNull(m.PID)}
+		l := listed{m.ID, statusOf(m.Status), m.Command, stamp(m.Created), labelOf(m), orNull(m.PID)}
 		sessions = append(sessions, l)
-		fmt.Fprintf(&text, "%s  %-10s  %s\n", l.SessionID, l.Status, strings.Join(l.Command, " "))
+		fmt.Fprintf(&text, "%s  %-10s  %-12s  %s\n", l.SessionID, l.Status, cmp.Or(l.Name, "-"), strings.Join(l.Command, " "))
 	}
 	return outcome{result: map[string]any{"sessions": sessions}, text: text.String()}, nil
 }
@@ -189,15 +180,13 @@ func statusOf(s home.Status) string {
 	return cmp.Or(map[home.Status]string{home.Starting: "running", home.Lost: "failed"}[s], string(s))
 }
 
-// labelOf is what --name said, or den's own name of the session.
-func labelOf(name string, labels map[string]string) string {
-	if label := labels[nameLabel]; label != "" {
+// labelOf is what --name said, or the name that the session has in den; "" where
+// it has none.
+func labelOf(m *home.Manifest) string {
+	if label := m.Labels[nameLabel]; label != "" || m.Name == m.ID {
 		return label
 	}
-	if strings.HasPrefix(name, "at-") {
-		return ""
-	}
-	return name
+	return m.Name
 }
 
 func orNull(n int) *int {
@@ -260,7 +249,7 @@ func inspect(c *call, s *session.Session) (outcome, error) {
 	r := inspected{
 		Session: manifest{
 			Version: 1, SessionID: st.ID, CreatedAt: stamp(st.Created), UpdatedAt: stamp(updated), Status: statusOf(m.Status),
-			FailureReason: st.Failure, Command: st.Command, Cwd: st.Cwd, Name: labelOf(st.Session, st.Labels), Term: st.Term,
+			FailureReason: st.Failure, Command: st.Command, Cwd: st.Cwd, Name: labelOf(m), Term: st.Term,
 			Cols: st.Cols, Rows: st.Rows, HostPID: orNull(st.HostPID), ChildPID: orNull(st.PID),
 		},
 		EventCount: st.Seq, LastEventSeq: st.Seq, Uptime: end.Sub(st.Created).Milliseconds(), TerminationCategory: category(m),
