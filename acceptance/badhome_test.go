@@ -13,7 +13,7 @@ import (
 var withHome = []string{
 	"answer x yes", "attach x", "batch x [{\"type\":\"x\"}]", "dashboard", "dashboard x", "dashboard --web", "events x", "export x", "fire x true",
 	"gc", "history x", "host upgrade x", "host upgrade --all", "int x", "keys x Enter", "kill x", "ls", "ls --all", "mark x here", "marks x", "mcp",
-	"new x", "notify x hello", "paste x hi", "poll x", "release x", "resize x 80 24", "run x true", "screenshot x", "seen x", "signal x INT", "snapshot x",
+	"new x", "next", "next x", "notify x hello", "paste x hi", "poll x", "release x", "resize x 80 24", "run x true", "screenshot x", "seen x", "signal x INT", "snapshot x",
 	"status x", "type x hi", "wait x --text hi", "watch x", "up -f WORKSPACE", "up --foreground -f WORKSPACE", "down -f WORKSPACE", "agent attach a --file WORKSPACE", "worktree list -f WORKSPACE", "worktree prune -f WORKSPACE",
 }
 

@@ -312,6 +312,36 @@ func TestOutputOnce(t *testing.T) {
 	}
 }
 
+// A question that was answered ends no wait: it is told with what comes next.
+func TestPastQuestionsEndNoWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s, c := w.open("s"), &caller{name: "a"}
+	s.fire()
+	s.ask("one", false)
+	s.answer()
+	k, err := news.Open(t.Context(), w.root, c.name, time.Now())
+	w.check(err)
+	defer k.Close()
+	all, err := news.SessionsOf(w.root, k.Cursor, session.Options{})
+	w.check(err)
+	answers := make(chan news.Answer, 1)
+	go func() {
+		a, err := news.Next(t.Context(), all, k.Cursor, news.Request{})
+		if err != nil {
+			t.Error(err)
+		}
+		answers <- a
+	}()
+	if a, err := news.Next(t.Context(), all, k.Cursor, news.Request{Timeout: time.Millisecond}); err != nil || len(a.Events) != 1 {
+		t.Errorf("at a time limit: %+v, %v", a, err)
+	}
+	s.end(0, false)
+	if a := <-answers; len(a.Events) != 2 || !a.Events[0].Past || a.Events[1].Status != string(cell.Done) {
+		t.Fatalf("%+v", a)
+	}
+}
+
 // A call waits for what is not there yet, and with All until nothing runs.
 func TestWaits(t *testing.T) {
 	t.Parallel()

@@ -81,6 +81,16 @@ func (e *Event) cell() string {
 	return e.CellID
 }
 
+// holds reports whether an event is news by itself. A question that is not asked
+// any more is told with what comes next.
+func (e Event) holds() bool {
+	if e.Status != cell.Asking {
+		return true
+	}
+	rec, err := e.of.s.Cells().Load("")
+	return err != nil || rec.CellID == e.cell() && rec.Asks() && rec.Question == e.Question
+}
+
 // Answer is what a caller is told.
 type Answer struct {
 	Status string  `json:"status"` // Told, TimedOut or Nothing
@@ -119,10 +129,8 @@ func Next(ctx context.Context, sessions []*session.Session, cur Cursor, req Requ
 		state := c.look(limited)
 		switch {
 		case state.ends && limited.Err() == nil: // its last event is about to be there
-		case req.All && !state.runs, len(c.events) > 0 && !req.All:
+		case req.All && !state.runs, !req.All && slices.ContainsFunc(c.events, Event.holds), !state.canCome:
 			return c.tell(ctx, cmp.Or(given(len(c.events) > 0, Told), Nothing))
-		case !state.canCome:
-			return c.tell(ctx, Nothing)
 		case limited.Err() != nil:
 			return c.tell(ctx, cmp.Or(given(len(c.events) > 0, Told), TimedOut))
 		}
