@@ -109,7 +109,7 @@ func (c *Collector) add(t *vt.Terminal, to int) {
 }
 
 func (c *Collector) flush() {
-	if c.state.Next < c.state.Begin { // above the echo
+	if c.state.Next < c.state.Begin && !c.state.Redraws { // above the echo
 		c.sink.Line(c.state.Line)
 		c.state.Line = c.state.Line[:0]
 		return
