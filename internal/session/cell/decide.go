@@ -59,8 +59,7 @@ func decide(p Program, o *Observed, s State) (Action, State) {
 
 // decideFirst decides for a cell whose code was not sent yet.
 func decideFirst(p Program, o *Observed, s State) (Action, State) {
-	s.Deaf = s.Deaf || s.ignoresKeys(o)
-	cleared := s.Deaf || s.isCleared(o)
+	cleared := s.isCleared(o)
 	takes := o.takesCode(cleared)
 	clearing := s.clearing(o)
 	switch {

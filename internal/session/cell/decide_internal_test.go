@@ -259,7 +259,6 @@ func TestDecide(t *testing.T) {
 		{"send: a line that somebody entered was run", plain, unsent(dollar, shell(back), stray(1, true, 0), blank), begin("a"), first(whole(types("a", AtOnce, Take{})))},
 		{"send: what was typed went to a program that the shell started", plain, unsent(python, shell(runs), stray(1, false, 0), kernel(ready)), begin("a"), first(types("a", ThenEnter, Take{}))},
 		{"send: the shell dropped what was typed, which the screen did not show", plain, unsent(dollar, shell(back), stray(1, false, 0)), strays(cleared(begin("a"), 1, 1), 1), first(whole(types("a", AtOnce, Take{})))},
-		{"send: the shell knows no Ctrl-C, and shows nothing behind its prompt (trap '' INT)", plain, unsent(dollar, shell(typed), stray(1, false, 0), blank, kernel(ready), quiet(clearRest+longer)), strays(cleared(begin("a"), 1, maxClears), 1), first(whole(types("a", AtOnce, Take{})))},
 		{"go on: it may not have answered to the last Ctrl-C yet", plain, unsent(dollar, shell(typed), stray(1, false, 0), blank, kernel(ready)), strays(cleared(begin("a"), 1, maxClears), 1), Action{Do: Wait}},
 		{"refuse: the shell knows no Ctrl-C, and somebody typed since", plain, unsent(dollar, shell(typed), stray(2, false, 0), blank, kernel(ready), quiet(quietRest+longer)), strays(cleared(begin("a"), 1, maxClears), 1), refuses},
 		{"clear: text stands behind the shell's prompt", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt)), begin("a"), Action{Do: Clear}},

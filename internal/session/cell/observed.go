@@ -256,7 +256,6 @@ type State struct {
 	Emptied int      `json:"emptied,omitempty"` // or this many reports that the input is empty
 	Clears  int      `json:"clears,omitempty"`  // how often that was tried
 	Strays  int      `json:"strays,omitempty"`  // inputs of others when it was tried last
-	Deaf    bool     `json:"deaf,omitempty"`    // that has no effect there, and nothing stands behind the prompt
 	Python  Python   `json:"python,omitzero"`   // what was typed, for Python's REPL
 	Bare    bool     `json:"bare,omitempty"`    // the shell has lost its marks: a question may look like its prompt
 }
@@ -273,17 +272,9 @@ func (s *State) isCleared(o *Observed) bool {
 	return s.Cleared > 0 && o.Shell.Ends >= s.Cleared && o.Shell.Last == 'D' && o.Quiet > promptRest
 }
 
-// ignoresKeys reports whether the shell makes nothing of the keys that discard
-// its input, as with SIGINT ignored, and shows none: its bare prompt has stood
-// behind the last of them.
-func (s *State) ignoresKeys(o *Observed) bool {
-	waits := o.Ready || o.Probe.State == pty.Unknown
-	return s.clearing(o) && s.Clears == maxClears && o.Quiet > clearRest && waits && o.Blank
-}
-
 // clearing reports whether the shell has not yet discarded its input.
 func (s *State) clearing(o *Observed) bool {
-	return !s.Deaf && s.Cleared > o.Shell.Ends && s.Emptied > o.Shell.Emptied
+	return s.Cleared > o.Shell.Ends && s.Emptied > o.Shell.Emptied
 }
 
 // unclean reports whether the shell's input is not known to be empty. Once the
