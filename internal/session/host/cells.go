@@ -31,13 +31,16 @@ type cells struct {
 	// interrupting is a semaphore of one: interrupts take turns.
 	interrupting chan struct{}
 
-	mu       sync.Mutex // guards the fields below and the records of cells; taken before core.mu
-	active   *running
-	learned  cell.Prompt   // the program's, at the last cell
-	bare     bool          // the session's shell has lost its marks
-	unpruned int           // cells that ended since old ones were forgotten
-	restedAt uint64        // core's activity when a program was last known to rest; 0 never
-	unsaved  []cell.Record // of cells that ended while the disk was full, oldest first
+	mu      sync.Mutex // guards the fields below and the records of cells; taken before core.mu
+	active  *running
+	learned cell.Prompt // the program's, at the last cell
+	bare    bool        // the session's shell has lost its marks
+	// unwatched is, while the last cell is one that ended without anybody waiting
+	// for it, core's inputs then, and one more; else 0.
+	unwatched int
+	unpruned  int           // cells that ended since old ones were forgotten
+	restedAt  uint64        // core's activity when a program was last known to rest; 0 never
+	unsaved   []cell.Record // of cells that ended while the disk was full, oldest first
 }
 
 // running is the active cell.
@@ -130,6 +133,7 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	}
 	r.state.Bare = cs.bare
 	r.pass.Limit = cell.Limit{Lines: req.MaxLines, Bytes: req.MaxBytes}
+	cs.unwatched = 0
 	if !req.Fire {
 		r.awaited = 1 // from the beginning: it may end at once
 		if !req.KeepWaiting {
@@ -314,6 +318,9 @@ func (r *running) updateLocked(change func(*cell.Record)) {
 		// After the record, so that who hears of the end finds the result.
 		cs.event(string(kept.Status), kept.Result, "", r.awaited > 0)
 		cs.active = nil
+		if r.awaited == 0 {
+			cs.unwatched = cs.h.core.inputs() + 1
+		}
 	}
 	close(r.changed)
 	r.changed = make(chan struct{})

@@ -23,6 +23,7 @@ const lastLines = 10
 type waiter struct {
 	wire.Wait
 	matcher *screen.Matcher
+	command awaited
 	begun   time.Duration
 	notify  wake.Signal // check again
 
@@ -172,6 +173,7 @@ func (h *Host) wait(ctx context.Context, req wire.Wait) (*wire.WaitResult, error
 	if err != nil {
 		return nil, err
 	}
+	w.command = h.beginAwaited(req)
 	c.mu.Lock()
 	c.waiters[w] = struct{}{}
 	w.evaluate(c.viewLocked())
@@ -213,12 +215,23 @@ func (h *Host) await(ctx context.Context, w *waiter) (*wire.WaitResult, error) {
 		if state.ended {
 			return h.conclude(w, wire.WaitEnded), nil
 		}
+		if exit, over := h.commandOver(w.command); over {
+			if state = h.reevaluate(w); state.result != nil { // all that it printed is on the screen now
+				return state.result, nil
+			}
+			r := *h.conclude(w, wire.WaitCommandEnded)
+			r.ExitCode = exit
+			return &r, nil
+		}
 		pause := state.recheck
 		if w.Ready && len(state.unmet) == 0 {
 			if ready.seen(state.activity) && h.confirm(w, state.activity) {
 				continue // the result is set; the token lies there
 			}
 			pause = ready.backoff()
+		}
+		if w.command.wanted && w.command.ran {
+			pause = shorter(pause, commandPause)
 		}
 		if pause > 0 {
 			again.Reset(pause)

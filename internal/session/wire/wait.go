@@ -25,6 +25,10 @@ type Wait struct {
 	// counts, and Text and Regex match only what such an event wrote.
 	After   uint64        `json:"after,omitempty"`
 	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: no end
+
+	// ByCommand ends a wait for text when the command that could print it has
+	// ended.
+	ByCommand bool `json:"by_command,omitempty"`
 }
 
 // Conditions returns those that the screen alone decides.
@@ -34,7 +38,7 @@ func (w Wait) Conditions() screen.Conditions {
 
 // WaitResult says what a wait saw last.
 type WaitResult struct {
-	Status     string `json:"status"` // WaitMatched, WaitTimeout, WaitEnded or WaitUpgrade
+	Status     string `json:"status"` // WaitMatched, WaitTimeout, WaitEnded, WaitCommandEnded or WaitUpgrade
 	Matched    bool   `json:"matched"`
 	Text       string `json:"text,omitempty"` // what matched --text or --regex
 	Seq        uint64 `json:"seq"`
@@ -61,6 +65,9 @@ const (
 	WaitTimeout = "timeout"
 	// WaitEnded: the session is over, so the condition can no longer come.
 	WaitEnded = "ended"
+	// WaitCommandEnded: the command that ran, or was fired before, has ended with
+	// ExitCode, where its shell tells, and nothing else runs that could print.
+	WaitCommandEnded = "command_ended"
 	// WaitUpgrade never reaches a user: the host replaces its own binary, and
 	// the client asks the new one for what is left of the wait.
 	WaitUpgrade = "upgrade"

@@ -27,10 +27,11 @@ func TestWaitConditionsAreAll(t *testing.T) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Wait]()) {
 		has = append(has, strings.ToLower(f.Name))
 	}
+	fields = append(fields, "bycommand")
 	slices.Sort(fields)
 	slices.Sort(has)
 	if !slices.Equal(fields, has) {
-		t.Errorf("WaitConditions and the timeout are %v, the fields of Wait %v", fields, has)
+		t.Errorf("WaitConditions, the timeout and what ends a wait are %v, the fields of Wait %v", fields, has)
 	}
 	text := "x"
 	full := reflect.ValueOf(Wait{Text: &text, Regex: &text, Gone: &text, Changed: &text, Cursor: &screen.Point{}, After: 1}.Conditions())

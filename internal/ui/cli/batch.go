@@ -204,6 +204,8 @@ func (b *batch) wait(ctx context.Context, w *waitStep, r *stepRecord) error {
 		return err
 	case r.Wait.Status == wire.WaitEnded:
 		return fault.Errorf(fault.NotRunning, "the session is over and the condition did not come: %v", r.Wait.Unmet)
+	case r.Wait.Status == wire.WaitCommandEnded:
+		return fault.Errorf(fault.Timeout, "the command has ended%s and the condition did not come: %v", withStatus(r.Wait.ExitCode), r.Wait.Unmet)
 	case !r.Wait.Matched:
 		return fault.Errorf(fault.Timeout, "the condition did not come: %v", r.Wait.Unmet)
 	}
@@ -443,7 +445,7 @@ func (w *waitStep) request(after uint64) (req wire.Wait, err error) {
 	req = wire.Wait{
 		Text: w.Text, Regex: w.Regex, Gone: w.Gone, Changed: w.Changed,
 		Stable: time.Duration(w.Stable), Idle: time.Duration(w.Idle), Ready: w.Ready, Exit: w.Exit,
-		After: after, Timeout: 30 * time.Second,
+		After: after, Timeout: 30 * time.Second, ByCommand: true,
 	}
 	if w.Timeout != nil {
 		req.Timeout = time.Duration(*w.Timeout)

@@ -150,6 +150,9 @@ func (a *app) answerCell(s *session.Session, r cell.Result, raw bool) error {
 	if r.NotSaved != "" && !a.json {
 		fmt.Fprintf(a.stderr, "den: cell '%s': not saved: %s\n", r.CellID, r.NotSaved)
 	}
+	if r.OutputLacks != "" && !a.json {
+		fmt.Fprintf(a.stderr, "den: cell '%s': the output lacks: %s\n", r.CellID, r.OutputLacks)
+	}
 	err := cellError(r)
 	if err == nil {
 		return nil

@@ -44,6 +44,7 @@ where the terminal wrapped it.`,
 		if w == (wire.Wait{Timeout: w.Timeout}) {
 			return fault.Hintf(fault.Errorf(fault.Usage, "wait needs a condition"), "for example --text 'done', --ready, --stable 500ms or --exit")
 		}
+		w.ByCommand = true
 		return a.runWait(ctx, s, w)
 	})
 }
@@ -109,7 +110,7 @@ func (a *app) runWait(ctx context.Context, s *session.Session, w wire.Wait) erro
 	if err != nil {
 		return err
 	}
-	if result.ExitCode != nil {
+	if result.ExitCode != nil && result.Status != wire.WaitCommandEnded {
 		a.looked(s) // its end is no news any more
 	}
 	switch result.Status {
@@ -117,6 +118,8 @@ func (a *app) runWait(ctx context.Context, s *session.Session, w wire.Wait) erro
 		return a.answer(result, func(out io.Writer) { printMatched(out, result) })
 	case wire.WaitEnded:
 		err = fault.Errorf(fault.NotRunning, "the session is over and the condition did not come: %s", strings.Join(result.Unmet, ", "))
+	case wire.WaitCommandEnded:
+		err = fault.Errorf(fault.Timeout, "the command has ended%s and the condition did not come: %s", withStatus(result.ExitCode), strings.Join(result.Unmet, ", "))
 	default:
 		err = fault.Errorf(fault.Timeout, "the condition did not come within %v: %s", w.Timeout, strings.Join(result.Unmet, ", "))
 	}
@@ -131,6 +134,14 @@ func (a *app) runWait(ctx context.Context, s *session.Session, w wire.Wait) erro
 		fmt.Fprintf(a.stderr, "the screen (%s) ends with:\n  %s\n", result.ScreenHash, strings.Join(result.LastLines, "\n  "))
 	}
 	return reported{err}
+}
+
+// withStatus says with which status a command has ended, if that is known.
+func withStatus(code *int) string {
+	if code == nil {
+		return ""
+	}
+	return fmt.Sprintf(" with status %d", *code)
 }
 
 func printMatched(out io.Writer, r *wire.WaitResult) {

@@ -239,8 +239,14 @@ func describeTyped(t terminals.Typed) string { return fmt.Sprintf("sent; seq %d"
 // how it ended and what to do next.
 func describeResult(r terminals.Result) string {
 	facts := []string{describeEnd(r)}
-	if r.OutputFile != "" {
+	switch {
+	case r.OutputFile != "" && r.OutputLacks != "":
+		facts = append(facts, "the output is in "+r.OutputFile)
+	case r.OutputFile != "":
 		facts = append(facts, "all of the output is in "+r.OutputFile)
+	}
+	if r.OutputLacks != "" {
+		facts = append(facts, "the output lacks: "+r.OutputLacks)
 	}
 	if r.NotSaved != "" {
 		facts = append(facts, "not saved: "+r.NotSaved)

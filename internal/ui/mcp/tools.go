@@ -339,6 +339,7 @@ func (a waitArguments) conditions() (*wire.Wait, error) {
 			return nil, fault.Errorf(fault.Usage, "regex: %w", err)
 		}
 	}
+	w.ByCommand = true
 	w.Timeout, err = a.limit()
 	return &w, err
 }
