@@ -251,7 +251,7 @@ func (c *collector) conditions(src *source) (all []wire.Wait) {
 		all = append(all, src.untilWaiting())
 	}
 	if (c.req.Text != nil || c.req.Regex != nil) && !src.mute {
-		all = append(all, wire.Wait{Text: c.req.Text, Regex: c.req.Regex, After: max(src.place.Text, begun, 1)})
+		all = append(all, wire.Wait{Text: c.req.Text, Regex: c.req.Regex, ByCommand: true, After: max(src.place.Text, begun, 1)})
 	}
 	if c.req.Idle > 0 && works {
 		all = append(all, wire.Wait{Idle: c.req.Idle, After: max(src.place.Idle, begun)})
