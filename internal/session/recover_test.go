@@ -159,3 +159,20 @@ func TestWayOutOfARefusal(t *testing.T) {
 	}
 	expectClean(t, s, dir)
 }
+
+// A program that prints what looks like its prompt, while it waits for something
+// else, is not done.
+func TestProgramThatPrintsItsPrompt(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "node")
+	s, _ := start(t, session.Options{}, "node")
+	for range 3 {
+		runCell(t, s, "1+1")
+		if r := runCell(t, s, `process.stdout.write("> "); await new Promise(r => setTimeout(r, 400)); "the end"`); r.Status != cell.Done || !strings.Contains(r.Output, "the end") {
+			t.Errorf("%+v", r)
+		}
+		if r := runCell(t, s, "2+3"); r.Status != cell.Done || r.Output != "5" {
+			t.Errorf("%+v", r)
+		}
+	}
+}

@@ -94,7 +94,7 @@ func typeFirst(p Program, o *Observed, s State, byShell bool) (Action, State) {
 	if o.maybeBare() {
 		s.Learned, s.Bare = o.Left, true
 	}
-	s.Prompt = s.Learned
+	s.Prompt, s.Drawn = s.Learned, o.Drawn
 	s.ByShell = byShell && p.Prompt == "" && !p.Hook
 	var a Action
 	if takesWhole(o, &s) {
@@ -261,12 +261,16 @@ func decideOther(o *Observed, s State) (Action, State) {
 		return decideRested(o, s, ByReady)
 	case o.justGone():
 		return Action{Do: Wait}, s
-	case o.Standing > timerRest && prompt != "" && s.known(o):
+	case s.printed(o) && o.Quiet <= quietRest:
+		return Action{Do: Wait}, s
+	case o.Standing > timerRest && prompt != "" && s.known(o) && !s.printed(o):
 		return decideRested(o, s, ByLearned)
 	case o.asks():
 		return tell(s, ForInput)
 	case o.Probe.State != pty.Unknown || o.AltScreen:
 		return tell(s, "")
+	case s.printed(o):
+		return Action{Do: Wait}, s
 	case s.promptBack(o) && o.stands():
 		return decideRested(o, s, ByLearned)
 	case len(s.Lines) > 0 && o.stands() && IsContinuation(o.Left.Text, prompt):

@@ -68,6 +68,7 @@ type Observed struct {
 	Blank     bool // the cursor stands where the shell's input begins, and nothing behind it
 	Bracket   bool // pastes are put in brackets
 	AltScreen bool
+	Drawn     bool // the line left of the cursor has control sequences, as an editor's
 	// CursorHidden is set by menus, which show where they are in another way.
 	CursorHidden bool
 }
@@ -257,6 +258,7 @@ type State struct {
 	Clears  int      `json:"clears,omitempty"`  // how often that was tried
 	Strays  int      `json:"strays,omitempty"`  // inputs of others when it was tried last
 	Python  Python   `json:"python,omitzero"`   // what was typed, for Python's REPL
+	Drawn   bool     `json:"drawn,omitempty"`   // the program's editor draws its prompt with control sequences
 	Bare    bool     `json:"bare,omitempty"`    // the shell has lost its marks: a question may look like its prompt
 }
 
@@ -325,6 +327,12 @@ func (s *State) holdsInput(o *Observed) bool {
 func (s *State) promptBack(o *Observed) bool {
 	shown, prompt := o.Left.Text, s.Prompt.Text
 	return prompt != "" && (SamePrompt(shown, prompt) || strings.HasSuffix(shown, prompt) || OtherPath(shown, prompt))
+}
+
+// printed reports whether the program itself printed what looks like its editor's
+// prompt.
+func (s *State) printed(o *Observed) bool {
+	return s.Drawn && !o.Drawn && s.Prompt.Text != "" && (s.known(o) || s.promptBack(o))
 }
 
 // known reports whether the text left of the cursor is the program's prompt or

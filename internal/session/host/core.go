@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"log"
@@ -76,7 +77,25 @@ type coreState struct {
 	Stray     cell.StrayInput `json:"stray,omitzero"`
 	SyncSince time.Duration   `json:"sync_since,omitempty"` // when the program began a synchronised update
 	Echo      echoes          `json:"echo,omitzero"`
+	Tail      []byte          `json:"tail,omitempty"` // the end of the output
 	Replies   heldReplies     `json:"replies,omitzero"`
+}
+
+// maxTail bounds what is kept of the output's end: the drawing of a prompt.
+const maxTail = 128
+
+func (c *core) keepTailLocked(chunk []byte) {
+	chunk = chunk[max(0, len(chunk)-maxTail):]
+	c.Tail = append(c.Tail, chunk...)
+	if over := len(c.Tail) - maxTail; over > 0 {
+		c.Tail = append(c.Tail[:0], c.Tail[over:]...)
+	}
+}
+
+// drawnLocked reports whether the last line was drawn with control sequences, as
+// line editors show their prompts.
+func (c *core) drawnLocked() bool {
+	return bytes.IndexByte(c.Tail[bytes.LastIndexByte(c.Tail, '\n')+1:], 0x1b) >= 0
 }
 
 // output processes what the program wrote: log, screen, waiters, in this
@@ -118,6 +137,7 @@ func (c *core) outputLocked(chunk []byte) {
 	c.feedLocked(chunk)
 	c.Echo.cover(c.term, chunk)
 	c.notesLocked()
+	c.keepTailLocked(chunk)
 	c.LastOutput = c.clock()
 	if c.term.Frames() != frames {
 		c.SyncSince = c.LastOutput

@@ -146,7 +146,7 @@ func (r *running) observe() (o cell.Observed, activity uint64) {
 	o.Left = cell.Prompt{Text: cell.PromptAt(c.term), Col: cursor.Col}
 	o.Line = c.term.ScreenLine() + int64(cursor.Row)
 	o.Bracket, o.AltScreen = modes.BracketedPaste, modes.AltScreen
-	o.CursorHidden = !cursor.Visible
+	o.CursorHidden, o.Drawn = !cursor.Visible, c.drawnLocked()
 	o.Foreign, o.Stray, o.Inputs = c.Foreign, c.Stray, c.Inputs
 	o.Blank = o.Stray.Pending && c.inputBlankLocked()
 	o.Half = cell.HalfLine{Text: string(c.Line.Text), Keys: c.Line.Keys}

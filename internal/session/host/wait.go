@@ -215,7 +215,7 @@ func (h *Host) await(ctx context.Context, w *waiter) (*wire.WaitResult, error) {
 		if state.ended {
 			return h.conclude(w, wire.WaitEnded), nil
 		}
-		if exit, over := h.commandOver(w.command); over {
+		if exit, over := h.commandOver(w.command, state.unmet); over {
 			if state = h.reevaluate(w); state.result != nil { // all that it printed is on the screen now
 				return state.result, nil
 			}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"time"
 
 	"den/internal/session/wire"
@@ -34,11 +35,13 @@ func (h *Host) beginAwaited(w wire.Wait) awaited {
 	return awaited{wanted: true, ran: runs || h.cells.current() != nil || h.cells.firedAndOver(inputs)}
 }
 
-// commandOver reports whether the command that the wait is about has ended, and
+// commandOver reports whether the wait still lacks its text, the command that it
+// is about has ended, and
 // nothing else runs in the session that could print: the shell waits for the next
 // one. exit is its status, or nil where no shell tells.
-func (h *Host) commandOver(a awaited) (exit *int, over bool) {
-	if !a.wanted || !a.ran || h.cells.current() != nil {
+func (h *Host) commandOver(a awaited, unmet []string) (exit *int, over bool) {
+	lacks := slices.Contains(unmet, "text") || slices.Contains(unmet, "regex")
+	if !a.wanted || !a.ran || !lacks || h.cells.current() != nil {
 		return nil, false
 	}
 	c := h.core

@@ -209,7 +209,7 @@ func (c *collector) look(ctx context.Context) (now activity) {
 		case rec.Asks() && rec.Certainty == cell.Guess:
 			now.canCome = true
 		}
-		now.canCome = now.canCome || c.req.Text != nil || c.req.Regex != nil
+		now.canCome = now.canCome || !src.mute && (c.req.Text != nil || c.req.Regex != nil)
 	}
 	return now
 }

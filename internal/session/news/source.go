@@ -29,6 +29,7 @@ type source struct {
 
 	awaited bool // the call has waited for it while it was active
 	hit     bool // its text, or its silence, was told
+	mute    bool // its text cannot come any more
 }
 
 // happened names what an event says of a cell.
@@ -167,10 +168,10 @@ func (c *collector) await(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
 	heard := make(chan report, 3*len(c.sources)) // a slot for each watcher: no send blocks
-	watch := func(look func(context.Context) (*Event, error)) {
+	watch := func(look func(context.Context) report) {
 		watchers.Go(func() {
-			if e, err := look(watching); watching.Err() == nil || e != nil {
-				heard <- report{e, err}
+			if r := look(watching); watching.Err() == nil || r.event != nil {
+				heard <- r
 			}
 		})
 	}
@@ -181,12 +182,15 @@ func (c *collector) await(ctx context.Context) error {
 		src.awaited = true
 		watch(src.follow)
 		for _, w := range c.conditions(src) {
-			watch(func(ctx context.Context) (*Event, error) { return src.wait(ctx, w) })
+			watch(func(ctx context.Context) report { return src.wait(ctx, w) })
 		}
 	}
 	var err error
 	take := func(n report) {
 		err = errors.Join(err, n.err)
+		if n.mute != nil {
+			n.mute.mute = true
+		}
 		if n.event != nil {
 			n.event.of.note(n.event)
 			c.events = append(c.events, *n.event)
@@ -207,18 +211,20 @@ func (c *collector) await(ctx context.Context) error {
 }
 
 // report is what a watcher heard: an event that no log has, or that there is one
-// in the log, or that the watcher cannot go on.
+// in the log, or that a session's text cannot come, or that the watcher cannot go
+// on.
 type report struct {
 	event *Event
+	mute  *source
 	err   error
 }
 
 // follow returns when the log has an event that is told, or the session is over.
-func (src *source) follow(ctx context.Context) (*Event, error) {
+func (src *source) follow(ctx context.Context) report {
 	there := errors.New("there is news")
 	m, err := src.s.Dir.Inspect()
 	if err != nil {
-		return nil, nil // the next look says why
+		return report{} // the next look says why
 	}
 	err = src.s.Follow(ctx, src.place.Seq, func(ev eventlog.Event) error {
 		if e, ok := session.EventOf(ev); ok && src.isTold(e, m) {
@@ -227,9 +233,9 @@ func (src *source) follow(ctx context.Context) (*Event, error) {
 		return nil
 	})
 	if errors.Is(err, there) || ctx.Err() != nil || fault.KindOf(err) == fault.NotFound {
-		return nil, nil
+		return report{}
 	}
-	return nil, err
+	return report{err: err}
 }
 
 // conditions returns what is waited for on a session's screen.
@@ -244,8 +250,8 @@ func (c *collector) conditions(src *source) (all []wire.Wait) {
 	} else if src.program {
 		all = append(all, src.untilWaiting())
 	}
-	if c.req.Text != nil || c.req.Regex != nil {
-		all = append(all, wire.Wait{Text: c.req.Text, Regex: c.req.Regex, After: max(src.place.Text, begun, 1)})
+	if (c.req.Text != nil || c.req.Regex != nil) && !src.mute {
+		all = append(all, wire.Wait{Text: c.req.Text, Regex: c.req.Regex, ByCommand: true, After: max(src.place.Text, begun, 1)})
 	}
 	if c.req.Idle > 0 && works {
 		all = append(all, wire.Wait{Idle: c.req.Idle, After: max(src.place.Idle, begun)})
@@ -253,18 +259,19 @@ func (c *collector) conditions(src *source) (all []wire.Wait) {
 	return all
 }
 
-// wait waits for the screen. What cannot be waited for any more is no news: the
-// log tells why.
-func (src *source) wait(ctx context.Context, w wire.Wait) (*Event, error) {
+// wait waits for the screen. Of a session that is over the log tells.
+func (src *source) wait(ctx context.Context, w wire.Wait) report {
 	r, err := src.s.Wait(ctx, w)
-	if err != nil || !r.Matched {
-		if err != nil && ctx.Err() == nil && fault.KindOf(err) != fault.NotRunning {
-			src.warn(err)
-		}
-		<-ctx.Done()
-		return nil, nil
+	switch {
+	case err == nil && r.Matched:
+		return report{event: src.met(w, r)}
+	case err == nil && (w.Text != nil || w.Regex != nil):
+		return report{mute: src} // the command that could print it has ended
+	case err != nil && ctx.Err() == nil && fault.KindOf(err) != fault.NotRunning:
+		src.warn(err)
 	}
-	return src.met(w, r), nil
+	<-ctx.Done()
+	return report{}
 }
 
 // untilWaiting is the wait for a program that waits for input, and has printed
