@@ -220,18 +220,27 @@ func (s Settings) LeftRaw() bool {
 	return !s.TranslatesNewlines() || s.termios.Lflag&unix.ICANON != 0 && !s.ForLines()
 }
 
+// edited reports whether a line editor reads the terminal: those of bash, zsh and
+// readline take the key that quotes the next one for themselves.
+func (s Settings) edited() bool {
+	quote := s.termios.Cc[unix.VLNEXT]
+	return s.termios.Lflag&unix.ICANON == 0 && (quote == 0 || quote == 0xff)
+}
+
 // SameOutput reports whether two terminals treat output alike.
 func (s Settings) SameOutput(as Settings) bool { return s.termios.Oflag == as.termios.Oflag }
 
 // RestoreLines makes the terminal ready for lines again, if it is still as somebody
-// left it: the very same, or without the translation of newlines.
+// left it: the very same, or without the translation of newlines. A line editor is
+// not disturbed.
 func (p *PTY) RestoreLines(left Settings) (now Settings, err error) {
 	err = p.control("restore the terminal's modes", func(fd int) error {
 		t, err := getTermios(fd)
 		if err != nil {
 			return err
 		}
-		if now.termios = *t; now != left && (left.TranslatesNewlines() || now.TranslatesNewlines()) {
+		now.termios = *t
+		if now.edited() || now != left && (left.TranslatesNewlines() || now.TranslatesNewlines()) {
 			return nil
 		}
 		t.Iflag |= lineInput

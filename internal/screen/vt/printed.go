@@ -85,7 +85,7 @@ func (r Row) AppendPrinted(dst []byte, from, to int, since uint64) []byte {
 			}
 			blank := true
 			for x := col; x < int(tab.to) && blank; x++ {
-				blank = !has(x)
+				blank = !has(x) || r.l.cells()[x].content() == ' ' // it looks the same
 			}
 			if blank {
 				dst, next = append(dst, '\t'), int(tab.to)

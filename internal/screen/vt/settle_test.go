@@ -57,6 +57,7 @@ func TestAppendPrinted(t *testing.T) {
 		{"\t\tb", "\t\tb"},
 		{"a\tb\t", "a\tb\t"},
 		{"a \tb", "a \tb"},
+		{"          \ra\tb", "a\tb"},
 		{"abcdefgh\ti", "abcdefgh\ti"},
 		{"a\tb\r12345678901", "12345678901"},
 		{"a\tb\rxyz", "xyz     b"}, // as it looks

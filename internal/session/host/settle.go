@@ -110,7 +110,8 @@ const maxSeen = 4
 // noteModesLocked looks at the terminal's modes when a command has ended. A shell
 // without an editor needs them as they are.
 func (c *core) noteModesLocked() {
-	c.left.known = false
+	before := c.left
+	c.left = leftModes{seen: before.seen}
 	if c.tty == nil || c.shell.Inner {
 		return
 	}
@@ -118,7 +119,10 @@ func (c *core) noteModesLocked() {
 	if err != nil {
 		return // it is about to end
 	}
-	c.left = leftModes{known: true, as: now, seen: c.left.seen}
+	c.left.known, c.left.as = true, now
+	if before.mended != nil && now.SameOutput(*before.mended) {
+		c.left.as = before.as // the shell may bring it back once more
+	}
 	if c.shell.Plain {
 		c.restoreLocked()
 	}
@@ -130,12 +134,18 @@ func (c *core) restoreLocked() {
 	if l := &c.left; !l.known || l.as.ForLines() || !l.as.LeftRaw() && !c.shell.Plain {
 		return
 	}
-	now, err := c.tty.RestoreLines(c.left.as)
-	if err != nil {
-		log.Print(err)
+	before, err := c.tty.Settings()
+	if err == nil && before.ForLines() { // the shell, or a program, has seen to it
+		c.left.known = false
 		return
 	}
-	c.left.mended = &now
+	now, err := c.tty.RestoreLines(c.left.as)
+	switch {
+	case err != nil:
+		log.Print(err)
+	case now.ForLines():
+		c.left.mended = &now
+	}
 }
 
 // newlinesLocked translates newlines as the terminal did before a command left it
