@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -113,7 +114,7 @@ func TestAgentTTY(t *testing.T) {
 		t.Errorf("%v", l)
 	}
 	w.has(w.gives(0, "ls", "--all"), "list", "sessions")
-	w.has(w.gives(0, "inspect", id), "inspect", "session eventCount uptime lastEventSeq terminationCategory usedOfflineReplay rendererRuntime host eventLogBytes")
+	w.has(w.gives(0, "inspect", id), "inspect", "session eventCount uptime lastEventSeq terminationCategory usedOfflineReplay rendererRuntime host eventLogBytes artifacts")
 
 	// input
 	w.has(w.gives(0, "run", id, "echo $FOO; (exit 3)"), "run", "accepted completed timedOut seq durationMs marker output exitCode")
@@ -158,6 +159,20 @@ func TestAgentTTY(t *testing.T) {
 	rich := w.gives(0, "snapshot", id, "--include-cells", "--include-scrollback")
 	w.has(rich, "snapshot", "format sessionId capturedAtSeq cols rows cursorRow cursorCol isAltScreen visibleLines scrollbackLines cells screenHash")
 	w.has(w.gives(0, "snapshot", id, "--format", "text"), "snapshot", "format sessionId capturedAtSeq cols rows cursorRow cursorCol text screenHash")
+	kept, err := filepath.Glob(filepath.Join(w.home.Path, "sessions", id, "artifacts", "snapshot-*-agent-tty-*.json"))
+	if err != nil || len(kept) != 3 {
+		t.Errorf("%v, %v", kept, err)
+	}
+	for _, path := range kept {
+		raw, err := os.ReadFile(path)
+		var result map[string]any
+		if err = errors.Join(err, json.Unmarshal(raw, &result)); err != nil || result["sessionId"] != id {
+			t.Errorf("%s: %v, %.80s", path, err, raw)
+		}
+	}
+	if a := w.gives(0, "inspect", id).Result["artifacts"].(map[string]any); a["total"] != 3.0 || a["health"] != "healthy" || a["byKind"].(map[string]any)["snapshot"] != 3.0 {
+		t.Errorf("%v", a)
+	}
 	w.has(w.gives(0, "screenshot", id, "--profile", "reference-light", "--show-cursor"), "screenshot",
 		"sessionId capturedAtSeq profileName cols rows artifactPath pngSizeBytes cursorVisible rendererBackend pixelWidth pixelHeight sha256 renderProfileHash")
 	cast := w.gives(0, "record", "export", id, "--format", "asciicast", "--out", filepath.Join(dir, "x.cast"))

@@ -75,6 +75,9 @@ func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig,
 		}
 		extra["sandbox"] = string(data)
 	}
+	for key, value := range a.FingerprintExtra {
+		extra["fingerprint_extra."+key] = value
+	}
 	if len(extra) > 0 {
 		c.FingerprintExtra = extra
 	}

@@ -11,6 +11,24 @@ import (
 	"den/internal/place/workspace"
 )
 
+// What the file adds makes the agent another one.
+func TestFingerprintExtra(t *testing.T) {
+	of := func(extra workspace.Env) agent.Fingerprint {
+		c, err := agent.ConfigOf("w", "s", &workspace.Agent{Name: "a", StartCommand: []string{"x"}, FingerprintExtra: extra})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return agent.FingerprintOf(c)
+	}
+	was := of(workspace.Env{"release": "1"})
+	if got := was.Diff(of(workspace.Env{"release": "2"})); !slices.Equal(got, []string{"extra.fingerprint_extra.release changed"}) {
+		t.Errorf("%q", got)
+	}
+	if got := was.Diff(of(nil)); !slices.Equal(got, []string{"extra.fingerprint_extra.release removed"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestFingerprintTellsWhatChanged(t *testing.T) {
 	base := func() agent.SessionConfig {
 		return agent.SessionConfig{Command: []string{"claude", "--x"}, Prompt: "p", Env: values(map[string]string{"A": "1", "B": "2"}), FingerprintExtra: map[string]string{"e": "1"}}

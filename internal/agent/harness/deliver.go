@@ -129,6 +129,9 @@ type listener Harness
 
 func (l *listener) TurnBegan(p runner.Prompt, attempt int) {
 	l.active.Note()
+	l.mu.Lock()
+	l.task = firstLine(p.Text)
+	l.mu.Unlock()
 	isWhisper := l.over.supervisor.Heard(p.ID)
 	if attempt == 1 {
 		l.over.collector.Begin(!isWhisper && !decodeRoute(p.Route).Bot)
@@ -144,7 +147,7 @@ func (l *listener) Happened(p runner.Prompt, e runner.Event) {
 	if e.Kind == runner.Spoke {
 		if text := e.Message.Text(); text != "" {
 			l.mu.Lock()
-			l.said = firstLine(text)
+			l.said, l.task = firstLine(text), ""
 			l.mu.Unlock()
 		}
 	}
@@ -171,6 +174,9 @@ func (h *Harness) used(u runner.Usage) {
 func (l *listener) TurnEnded(p runner.Prompt, o runner.Outcome) {
 	h := (*Harness)(l)
 	h.active.Note()
+	h.mu.Lock()
+	h.task = ""
+	h.mu.Unlock()
 	h.noteEnd(p, o)
 	h.screen.turnEnded(o)
 	h.endOfTurn(o)

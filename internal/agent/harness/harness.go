@@ -86,6 +86,7 @@ type Harness struct {
 
 	mu      sync.Mutex        // guards the fields below
 	said    string            // the first line of the agent's last words
+	task    string            // that of the prompt of a turn in which it has said nothing yet, or ""
 	turnNow string            // the id of the turn that runs, or ""
 	askedIn map[string]string // the turns of approvals that wait, by their ids
 	asking  []*asker          // irc_ask requests that wait

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -546,6 +547,66 @@ func TestReaders(t *testing.T) {
 			t.Errorf("again: %v, %v", m, err)
 		}
 	}
+}
+
+// What an agent does is what it was told, until it says something in that turn.
+func TestDescription(t *testing.T) {
+	w := newWorld(t)
+	block := filepath.Join(w.dir, "block")
+	if err := syscall.Mkfifo(block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.start("echo", `read -r x; case $x in *wait*) read on < '`+block+`'; echo waited;; *) echo hello;; esac`)
+	bob := w.person("bob")
+	defer bob.Close()
+	say(t, bob, "#general", "@echo greet")
+	hears(t, bob, "echo", 1)
+	conn := w.dial("echo")
+	until := func(activity string) (status ipc.AgentStatus) {
+		for status.Activity != activity {
+			if _, err := conn.Call(t.Context(), ipc.Request{Type: ipc.Status}, &status); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return status
+	}
+	if s := until("idle"); s.Description != "hello" {
+		t.Errorf("%q", s.Description)
+	}
+	say(t, bob, "#general", "@echo wait")
+	if s := until("working"); s.Description != "[IRC @mention in #general] <bob> @echo wait" {
+		t.Errorf("%q", s.Description)
+	}
+	if err := os.WriteFile(block, []byte("on\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	hears(t, bob, "echo", 1)
+	if s := until("idle"); s.Description != "waited" {
+		t.Errorf("%q", s.Description)
+	}
+}
+
+// What people should know is told in the channel for that, which the agent need
+// not be in.
+func TestChannelOfWebhooks(t *testing.T) {
+	w := newWorld(t)
+	w.start("echo", sayer, func(o *harness.Options) { o.Config.Webhook.Channel = "#alerts" })
+	bob := w.person("bob")
+	defer bob.Close()
+	if err := bob.Join(t.Context(), "#alerts", ""); err != nil {
+		t.Fatal(err)
+	}
+	conn := w.dial("echo")
+	var reply ipc.Reply
+	if _, err := conn.Call(t.Context(), ipc.Request{Type: ipc.Ask, Channel: "#general", Message: "anybody?", Timeout: 0.05}, &reply); err == nil {
+		t.Error("somebody answered")
+	}
+	for _, e := range hears(t, bob, "echo", 2) { // one of them is in #general
+		if e.Channel == "#alerts" && e.Text == "[QUESTION] echo asked in #general: anybody?" {
+			return
+		}
+	}
+	t.Error("it was not told in #alerts")
 }
 
 // A pause keeps mentions for later.

@@ -108,9 +108,24 @@ func (h *Harness) tell(e webhook.Event) {
 			h.logf("send a webhook: %v", err)
 		}
 	}
-	if target := h.config.Webhook.Channel; target != "" && h.chat != nil && h.isIn(target) {
-		h.background.Go(func() { h.say(target, e.Message, "") })
+	if target := h.config.Webhook.Channel; target != "" && h.chat != nil {
+		h.background.Go(func() { h.sayIn(target, e.Message) })
 	}
+}
+
+// sayIn says something in a channel, which the agent enters for that alone if it
+// is not in it: most servers take no messages of others.
+func (h *Harness) sayIn(channel, text string) {
+	if h.chat.IsChannel(channel) && !h.isIn(channel) {
+		ctx, cancel := context.WithTimeout(context.Background(), sendLimit)
+		defer cancel()
+		if err := h.chat.Join(ctx, channel); err != nil {
+			h.logf("enter %s to say something: %v", channel, err)
+			return
+		}
+		defer h.chat.Part(ctx, channel) // Best effort: it hears more than it needs.
+	}
+	h.say(channel, text, "")
 }
 
 // watchOver runs what watches over the agent until the context ends.

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -74,7 +75,7 @@ func (h *Harness) currentStatus(ctx context.Context) (ipc.AgentStatus, error) {
 		s.Failure = string(f.Class)
 	}
 	h.mu.Lock()
-	s.Description = h.said
+	s.Description = cmp.Or(h.task, h.said)
 	h.mu.Unlock()
 	switch {
 	case state.Activity == conversation.Busy || state.Activity == conversation.Asking:

@@ -147,7 +147,11 @@ func (w *worker) died(ctx context.Context, m memory, now time.Time) {
 			m.LastOutput = lastLines(text)
 		}
 	})
-	w.event(keeper.EventExited, "its command ended", detail)
+	why := "its command ended"
+	if code == nil { // nobody knows how, or its session still stands
+		why = "no process of it runs any more"
+	}
+	w.event(keeper.EventExited, why, detail)
 	w.tellQuarantine(quarantined, m)
 }
 

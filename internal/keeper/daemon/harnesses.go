@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -50,7 +51,7 @@ func (f *draft) harnessed(ag *workspace.Agent, name, key, session string, policy
 	}
 	hc := harness.Config{
 		Workspace: ws.Name, Agent: name, Nick: chatserver.NickOf(name), Dir: c.WorkDir, Backend: ag.Channel.Backend, Command: ownCommand(ag),
-		Model: ag.Channel.Model, Thinking: ag.Channel.Thinking, SystemPrompt: joinPrompts(c.Prompt, ag.Channel.SystemPrompt), Options: ag.Channel.Options,
+		Model: ag.Channel.Model, Thinking: thinking(ag), SystemPrompt: joinPrompts(c.Prompt, ag.Channel.SystemPrompt), Options: ag.Channel.Options,
 		Channels: ag.Channel.Channels, Tags: ag.Channel.Tags, TurnSilence: ag.Channel.TurnSilence,
 		Quiet: harness.QuietHours{Start: ag.Channel.SleepStart, End: ag.Channel.SleepEnd}, BufferSize: ag.Channel.BufferSize,
 		Owner: ag.Channel.Owner, OwnerByNick: ag.Channel.OwnerByNick, Permissions: permissionRules(ag), Protected: []string{d.state.Path, d.state.Chat()}, Decisive: d.state.Decisive(), ApprovalExpiry: ag.Channel.ApprovalExpiry,
@@ -83,6 +84,16 @@ func (f *draft) harnessed(ag *workspace.Agent, name, key, session string, policy
 	c.Command, c.Prompt, c.PromptMode, c.Vendor = []string{dend, "harness", dir}, "", "none", conversation.Harness
 	c.Hints.ReadyPromptPrefix, c.Hints.ReadyDelayMs, c.Hints.ProcessNames, c.Hints.EmitsPermissionWarning = "", 0, nil, false
 	return nil
+}
+
+// thinking is how hard the agent thinks: of claude what the harness
+// specification says, where the file does not, of others what they do by
+// themselves.
+func thinking(ag *workspace.Agent) string {
+	if ag.Channel.Backend == "claude" {
+		return cmp.Or(ag.Channel.Thinking, "medium")
+	}
+	return ag.Channel.Thinking
 }
 
 // joinPrompts is both texts, or the one that there is.

@@ -17,6 +17,7 @@ import (
 	"den/internal/agent/conversation/outbox"
 	"den/internal/agent/conversation/protocol"
 	"den/internal/agent/harness"
+	"den/internal/base/fault"
 	"den/internal/base/poll"
 	"den/internal/keeper"
 )
@@ -79,9 +80,27 @@ func (d *daemon) nudge(ctx context.Context, m member, req keeper.Agent, kept fun
 		if err := kept(); err != nil {
 			return keeper.Nudged{}, err
 		}
+		if why := d.notWanted(m.Name()); why != "" {
+			return keeper.Nudged{}, fault.Hintf(fault.Errorf(fault.NotRunning, "nudge agent '%s': it is %s; %s stays queued", m.Name(), why, n.ID),
+				"it is typed when the agent runs again: 'den agent start %s'", m.Name())
+		}
 		n, err = m.DeliverNudge(ctx, n.ID)
 	}
 	return keeper.Nudged{ID: n.ID, Status: string(n.Status), Note: n.Reason}, err
+}
+
+// notWanted says what an agent is that does not run and will not by itself, ""
+// for another one.
+func (d *deps) notWanted(name string) string {
+	switch s := d.statusOf(name); s.Actual {
+	case keeper.Quarantined, keeper.Finished:
+		return s.Actual
+	case keeper.Stopped:
+		if s.Wanted != keeper.Running {
+			return s.Wanted
+		}
+	}
+	return ""
 }
 
 // nudgesOf lists what is kept of one agent's nudges, or without a name of all.

@@ -33,6 +33,39 @@ func TestIncludeMergesAndRemembersPlaces(t *testing.T) {
 	}
 }
 
+// A patch changes an agent of an included file, and no other.
+func TestPatches(t *testing.T) {
+	files := map[string]string{
+		"den.toml": "include = [\"team.toml\"]\n[[patches.agents]]\nname = \"a\"\nargs = [\"-x\"]\nnudge = \"go\"\nprompt_template = \"x.md\"\nenv = { B = \"2\" }\nfingerprint_extra = { release = \"2\" }\n" +
+			"[[patches.agents]]\nname = \"b\"\ndir = \"two\"\nsuspended = true\n",
+		"team.toml": "[[agents]]\nname = \"a\"\nstart_command = [\"run\"]\nargs = [\"-a\"]\nenv = { A = \"1\" }\n" +
+			"[[agents]]\nname = \"b\"\ndir = \"one\"\nstart_command = [\"run\"]\n[[agents]]\nname = \"b\"\ndir = \"two\"\nstart_command = [\"run\"]\n",
+	}
+	w := load(t, write(t, files))
+	a := &w.Agents[0]
+	if got := strings.Join(a.Argv(), " "); len(w.Agents) != 3 || got != "run -a -x" || a.Nudge != "go" || a.Env.Values["A"] != "1" || a.Env.Values["B"] != "2" || a.PromptTemplate != filepath.Join(w.Dir, "x.md") {
+		t.Errorf("%q, %+v", got, a)
+	}
+	if a.FingerprintExtra["release"] != "2" {
+		t.Errorf("%v", a.FingerprintExtra)
+	}
+	if a.Origin("nudge").String() != "den.toml:5" || w.Agents[1].Suspended || !w.Agents[2].Suspended {
+		t.Errorf("%v, %+v", a.Origin("nudge"), w.Agents)
+	}
+	for text, want := range map[string]string{
+		"[[patches.agents]]\nname = \"c\"\n":                 "den.toml:2: there is no such agent to patch",
+		"[[patches.agents]]\nname = \"b\"\n":                 "den.toml:2: there are 2 such agents",
+		"[[patches.agents]]\nname = \"a\"\nnudgee = \"x\"\n": "nudgee",
+		"[patches]\nagents = 1\n":                            "'patches' must be a list of agents",
+		"[[patches.rigs]]\nname = \"a\"\n":                   "'patches' must be a list of agents",
+	} {
+		files["den.toml"] = "include = [\"team.toml\"]\n" + text
+		if _, err := workspace.Load(write(t, files)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestIncludeRefusesCirclesAndTheMissing(t *testing.T) {
 	_, err := workspace.Load(write(t, map[string]string{
 		"den.toml": "include = [\"a.toml\", \"gone.toml\"]\n",

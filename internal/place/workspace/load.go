@@ -211,7 +211,37 @@ func (l *loader) includes(tree *node, path string, names []string, open []string
 			base = stack(base, below)
 		}
 	}
-	return stack(base, tree), nil
+	merged := stack(base, tree)
+	l.patch(merged, tree.get("patches"))
+	return merged, nil
+}
+
+// patch lays the entries of [[patches.agents]] over the agents of this file and
+// of those that it includes.
+func (l *loader) patch(tree, patches *node) {
+	agents := tree.get("agents").items
+	for _, patch := range orEmptyList(patches.get("agents")).items {
+		var found []int
+		for i, agent := range agents {
+			if sameWord(agent.get("name"), patch.get("name")) && (patch.get("dir") == nil || sameWord(agent.get("dir"), patch.get("dir"))) {
+				found = append(found, i)
+			}
+		}
+		switch len(found) {
+		case 0:
+			l.report.add(patch.origin, "there is no such agent to patch: 'name', and 'dir' where it is given, are those of an agent of this file or of one that it includes")
+		case 1:
+			at := agents[found[0]].origin
+			agents[found[0]] = overlay(agents[found[0]], patch)
+			agents[found[0]].origin = at
+		default:
+			l.report.add(patch.origin, "there are %d such agents: 'dir' says which one is meant", len(found))
+		}
+	}
+}
+
+func sameWord(a, b *node) bool {
+	return a != nil && b != nil && a.kind == scalarNode && b.kind == scalarNode && a.text == b.text
 }
 
 // stack lays one file over another: agents are listed one after the other,
@@ -226,6 +256,7 @@ func stack(base, top *node) *node {
 	}
 	merged := overlay(base, top)
 	merged.remove("include")
+	merged.remove("patches")
 	merged.set("agents", agents)
 	return merged
 }
@@ -281,7 +312,7 @@ func checkTop(tree *node, r *report) {
 	renew(tree, r)
 	canonical(tree, reflect.TypeFor[file](), "the file", r, slices.Concat(specialKeys, keysOf(noEffectTop()))...)
 	agent, unused := reflect.TypeFor[Agent](), keysOf(noEffectAgent())
-	for _, key := range []string{"presets", "defaults", "agents"} {
+	for _, key := range specialKeys {
 		n := tree.get(key)
 		if n == nil {
 			continue
@@ -291,6 +322,10 @@ func checkTop(tree *node, r *report) {
 			for _, item := range n.items {
 				canonical(item, agent, "an agent", r, unused...)
 			}
+		case key == "patches" && n.kind == tableNode && len(n.entries) == 1 && n.get("agents") != nil && n.get("agents").kind == listNode:
+			for _, item := range n.get("agents").items {
+				canonical(item, agent, "a patch", r, unused...)
+			}
 		case key == "defaults" && n.kind == tableNode:
 			canonical(n, agent, "[defaults]", r, unused...)
 		case key == "presets" && n.kind == tableNode:
@@ -299,7 +334,7 @@ func checkTop(tree *node, r *report) {
 			}
 		default:
 			r.add(n.origin, "'%s' must be %s, not %s", key, map[string]string{
-				"agents": "a list ([[agents]])", "defaults": "a table", "presets": "a table of tables"}[key], n.describe())
+				"agents": "a list ([[agents]])", "defaults": "a table", "presets": "a table of tables", "patches": "a list of agents ([[patches.agents]])"}[key], n.describe())
 			tree.remove(key)
 		}
 	}

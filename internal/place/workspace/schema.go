@@ -49,7 +49,7 @@ type file struct {
 var agentWide = []string{"buffer_size", "sleep_start", "sleep_end"}
 
 // specialKeys of the top level are not decoded as they stand but become layers.
-var specialKeys = []string{"agents", "presets", "defaults"}
+var specialKeys = []string{"agents", "presets", "defaults", "patches"}
 
 type workspaceTable struct {
 	Name            string `key:"name"`
@@ -116,32 +116,34 @@ type Webhooks struct {
 type Agent struct {
 	// Name is the qualified name: "dir/name" where the file gives a directory
 	// of the workspace, else what the file calls it.
-	Name            string        `key:"name,nick"`
-	Dir             string        `key:"dir,directory"`
-	Preset          string        `key:"agent"`   // what runs: a preset, or ""
-	Drive           string        `key:"drive"`   // how den talks with it: DriveScreen or DriveProtocol
-	RunsIn          string        `key:"runs_in"` // where its session lives
-	SessionTemplate string        `key:"session_template"`
-	StartCommand    []string      `key:"start_command,command"` // words; see Argv
-	Args            []string      `key:"args"`
-	PromptTemplate  string        `key:"prompt_template"`
-	PromptMode      string        `key:"prompt_mode"`
-	PromptFlag      string        `key:"prompt_flag"`
-	Prime           string        `key:"prime"` // a line below the beacon
-	Nudge           string        `key:"nudge"`
-	Env             Environment   `key:"env"`
-	DependsOn       []string      `key:"depends_on"`
-	Suspended       bool          `key:"suspended,archived"`
-	IdleTimeout     time.Duration `key:"idle_timeout"`
-	StallTimeout    time.Duration `key:"stall_timeout"`
-	StallRestart    bool          `key:"stall_restart"` // or only tell
-	StartupTimeout  time.Duration `key:"startup_timeout"`
-	ShutdownTimeout time.Duration `key:"shutdown_timeout"`
-	DrainTimeout    time.Duration `key:"drain_timeout"` // to finish before it is stopped; a pool has its own
-	DrainNudge      string        `key:"drain_nudge"`   // typed when it is asked to finish, or ""
-	StateSource     string        `key:"state_source"`  // "auto" for the truest that there is, or "screen"
-	Worktree        bool          `key:"worktree"`      // it works in a git worktree of its own, not in Dir
-	WorktreeBase    string        `key:"worktree_base"` // what that begins with; "" for the branch that is checked out in Dir
+	Name            string   `key:"name,nick"`
+	Dir             string   `key:"dir,directory"`
+	Preset          string   `key:"agent"`   // what runs: a preset, or ""
+	Drive           string   `key:"drive"`   // how den talks with it: DriveScreen or DriveProtocol
+	RunsIn          string   `key:"runs_in"` // where its session lives
+	SessionTemplate string   `key:"session_template"`
+	StartCommand    []string `key:"start_command,command"` // words; see Argv
+	Args            []string `key:"args"`
+	PromptTemplate  string   `key:"prompt_template"`
+	PromptMode      string   `key:"prompt_mode"`
+	PromptFlag      string   `key:"prompt_flag"`
+	Prime           string   `key:"prime"` // a line below the beacon
+	Nudge           string   `key:"nudge"`
+	// FingerprintExtra has no effect but that a change of it is a changed agent.
+	FingerprintExtra Env           `key:"fingerprint_extra"`
+	Env              Environment   `key:"env"`
+	DependsOn        []string      `key:"depends_on"`
+	Suspended        bool          `key:"suspended,archived"`
+	IdleTimeout      time.Duration `key:"idle_timeout"`
+	StallTimeout     time.Duration `key:"stall_timeout"`
+	StallRestart     bool          `key:"stall_restart"` // or only tell
+	StartupTimeout   time.Duration `key:"startup_timeout"`
+	ShutdownTimeout  time.Duration `key:"shutdown_timeout"`
+	DrainTimeout     time.Duration `key:"drain_timeout"` // to finish before it is stopped; a pool has its own
+	DrainNudge       string        `key:"drain_nudge"`   // typed when it is asked to finish, or ""
+	StateSource      string        `key:"state_source"`  // "auto" for the truest that there is, or "screen"
+	Worktree         bool          `key:"worktree"`      // it works in a git worktree of its own, not in Dir
+	WorktreeBase     string        `key:"worktree_base"` // what that begins with; "" for the branch that is checked out in Dir
 
 	// Approval is what the agent asks about before it does it: ApprovalAsk,
 	// ApprovalEdits or ApprovalBypass; "" where its own command line decides.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -59,6 +60,15 @@ func (s Supervisor) withCommand() Supervisor {
 		s.Command = append(s.Command, word.text)
 	}
 	return s
+}
+
+// withoutModel warns of a supervisor whose agent judges nothing: nobody says
+// which model.
+func withoutModel(s Supervisor, n *node) []string {
+	if agent := n.get("agent"); agent != nil && s.Agent != "rules" && !s.IsMind() {
+		return []string{fmt.Sprintf("%s: 'supervisor.agent' is '%s', and fixed rules judge: 'supervisor.model' is missing", agent.origin, s.Agent)}
+	}
+	return nil
 }
 
 // checkSupervisor reports a supervisor that could judge nothing.

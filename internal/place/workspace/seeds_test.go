@@ -211,6 +211,10 @@ func TestSupervisors(t *testing.T) {
 		if s := w.Supervisor; !slices.Equal(s.Command, want.command) || s.IsMind() != want.mind {
 			t.Errorf("%s: %+v, a mind: %v", text, s, s.IsMind())
 		}
+		warned := slices.ContainsFunc(w.Warnings, func(line string) bool { return strings.Contains(line, "'supervisor.model' is missing") })
+		if agent := w.Supervisor.Agent; warned != (agent != "rules" && !want.mind) {
+			t.Errorf("%s: %q", text, w.Warnings)
+		}
 	}
 }
 

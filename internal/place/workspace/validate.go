@@ -43,6 +43,7 @@ func validate(w *Workspace, tree *node, r *report) {
 		w.Warnings = append(w.Warnings, unobeyed(a)...)
 	}
 	checkSupervisor(w.Supervisor, tree.get("supervisor"), r)
+	w.Warnings = append(w.Warnings, withoutModel(w.Supervisor, tree.get("supervisor"))...)
 	checkServer(w.Server, tree.get("server"), r)
 	w.Warnings = append(w.Warnings, unread(tree)...)
 	checkNames(w, r)

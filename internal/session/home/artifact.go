@@ -106,6 +106,26 @@ func (d Dir) SaveArtifact(path string, a Artifact, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
+// ListedArtifacts returns the lines of the artifact list, oldest first. An
+// artifact that was written again has several.
+func (d Dir) ListedArtifacts() ([]Artifact, error) {
+	raw, err := atomicfile.Read(filepath.Join(d.Artifacts(), artifactList), maxRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.Errorf(fault.Storage, "read artifact manifest: %w", err)
+	}
+	var all []Artifact
+	for line := range bytes.Lines(raw) {
+		var a Artifact
+		if json.Unmarshal(line, &a) == nil { // else torn by a full disk
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
 // artifactList is the name of the file with a line for each artifact.
 const artifactList = "manifest.jsonl"
 

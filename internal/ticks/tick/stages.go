@@ -26,6 +26,7 @@ func (t *tick) count(ctx context.Context) plan.Event {
 	if err != nil {
 		return plan.Event{Kind: plan.Broken, Problem: err.Error()}
 	}
+	t.o.Log.Info("tick begins", "tick", t.number, "runner", t.config.Runner)
 	t.report("index the tick", t.index.Begin())
 	t.transcript.begin()
 	return plan.Event{Kind: plan.Begun}

@@ -78,7 +78,11 @@ func collect(c *call) (outcome, error) {
 		s.RemovedSessionCount += len(swept.RemovedSessions)
 		s.TotalBytesFreed += swept.TotalBytesFreed
 	}
-	return outcome{result: s, text: fmt.Sprintf("%d sessions removed, %d bytes freed", s.RemovedSessionCount, s.TotalBytesFreed)}, nil
+	text := fmt.Sprintf("%d sessions removed, %d bytes freed", s.RemovedSessionCount, s.TotalBytesFreed)
+	for _, path := range s.DeregisteredHomes {
+		text += "\nno longer registered: " + path
+	}
+	return outcome{result: s, text: text}, nil
 }
 
 // sweepScope returns the Home that was named, or all that are known.
@@ -242,8 +246,12 @@ func dashboard(c *call) (outcome, error) {
 		return outcome{}, coded(invalidInput, "dashboard has no --json")
 	}
 	args := []string{"dashboard", "--home", root.Path}
-	if id := c.str("session"); id != "" {
-		args = append(args, id)
+	if ref := c.str("session"); ref != "" {
+		d, err := find(root, ref)
+		if err != nil {
+			return outcome{}, err
+		}
+		args = append(args, d.ID)
 	}
 	if c.bool("all") {
 		args = append(args, "--all")

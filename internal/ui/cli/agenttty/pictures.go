@@ -1,18 +1,22 @@
 package agenttty
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"den/internal/base/fault"
+	"den/internal/base/plainjson"
 	"den/internal/screen"
 	"den/internal/screen/vt"
 	"den/internal/session"
+	"den/internal/session/home"
 
 	"github.com/spf13/pflag"
 )
@@ -87,7 +91,9 @@ func snapshot(c *call, s *session.Session) (outcome, error) {
 	begin := shot{format, s.Dir.ID, taken.Seq, v.Cols, v.Rows, v.Cursor.Row, v.Cursor.Col}
 	all := strings.Join(slices.Concat(scrollback, visible), "\n")
 	if format == "text" {
-		return outcome{result: textShot{begin, all, v.Hash}, text: all}, nil
+		r := textShot{begin, all, v.Hash}
+		c.keep(s, begin, v.Hash, r)
+		return outcome{result: r, text: all}, nil
 	}
 	r := structuredShot{shot: begin, IsAltScreen: v.AltScreen, VisibleLines: numbered(visible), ScreenHash: v.Hash}
 	if c.bool("include-scrollback") {
@@ -98,7 +104,33 @@ func snapshot(c *call, s *session.Session) (outcome, error) {
 			r.Cells = append(r.Cells, cellLine{i, gridCells(line)})
 		}
 	}
+	c.keep(s, begin, v.Hash, r)
 	return outcome{result: r, text: all}, nil
+}
+
+// keep writes the result of a snapshot as an artifact, unless it is there: at one
+// event, the same options always give the same.
+func (c *call) keep(s *session.Session, of shot, hash string, result any) {
+	name := fmt.Sprintf("snapshot-%d-agent-tty-%s", of.CapturedAtSeq, of.Format)
+	for _, flag := range []string{"include-scrollback", "include-cells"} {
+		if c.bool(flag) {
+			name += strings.TrimPrefix(flag, "include")
+		}
+	}
+	path, err := s.Dir.ArtifactPath(name + ".json")
+	if err == nil {
+		if _, missing := os.Stat(path); missing == nil {
+			return
+		}
+		var raw bytes.Buffer
+		if err = plainjson.Encode(&raw, result, "  "); err == nil {
+			err = s.Dir.SaveArtifact(path, home.Artifact{Kind: "snapshot", Seq: of.CapturedAtSeq, ScreenHash: hash}, raw.Bytes())
+		}
+	}
+	// The answer is good all the same: a reader need not be able to write.
+	if kind := fault.KindOf(err); err != nil && kind != fault.Denied && kind != fault.Storage {
+		fmt.Fprintf(c.Stderr, "den: the artifact was not kept: %v\n", err)
+	}
 }
 
 func numbered(texts []string) []lineText {

@@ -227,6 +227,48 @@ type inspected struct {
 	RendererRuntime     map[string]string `json:"rendererRuntime"`
 	Host                map[string]string `json:"host,omitempty"`
 	EventLogBytes       int64             `json:"eventLogBytes"`
+	Artifacts           artifacts         `json:"artifacts"`
+}
+
+// artifacts is what became of the files that were written for a session.
+type artifacts struct {
+	Total        int               `json:"total"`
+	ByKind       map[string]int    `json:"byKind"`
+	MissingCount int               `json:"missingCount"`
+	Health       string            `json:"health"` // healthy, missing-artifacts, manifest-invalid or no-artifacts
+	Missing      []missingArtifact `json:"missing,omitempty"`
+}
+
+type missingArtifact struct {
+	Kind     string `json:"kind"`
+	Filename string `json:"filename"`
+}
+
+func artifactsOf(d home.Dir) artifacts {
+	a := artifacts{ByKind: map[string]int{}, Health: "no-artifacts"}
+	listed, err := d.ListedArtifacts()
+	if err != nil {
+		a.Health = "manifest-invalid"
+		return a
+	}
+	seen := map[string]bool{}
+	for _, one := range listed {
+		if seen[one.File] {
+			continue
+		}
+		seen[one.File] = true
+		a.Total++
+		a.ByKind[one.Kind]++
+		if _, err := os.Lstat(filepath.Join(d.Artifacts(), filepath.Base(one.File))); err != nil {
+			a.Missing = append(a.Missing, missingArtifact{one.Kind, one.File})
+		}
+	}
+	if a.MissingCount = len(a.Missing); a.MissingCount > 0 {
+		a.Health = "missing-artifacts"
+	} else if a.Total > 0 {
+		a.Health = "healthy"
+	}
+	return a
 }
 
 func inspect(c *call, s *session.Session) (outcome, error) {
@@ -253,7 +295,7 @@ func inspect(c *call, s *session.Session) (outcome, error) {
 			Cols: st.Cols, Rows: st.Rows, HostPID: orNull(st.HostPID), ChildPID: orNull(st.PID),
 		},
 		EventCount: st.Seq, LastEventSeq: st.Seq, Uptime: end.Sub(st.Created).Milliseconds(), TerminationCategory: category(m),
-		EventLogBytes: st.Log.Bytes, RendererRuntime: map[string]string{"backend": backend, "mode": "live-host", "status": "healthy"},
+		EventLogBytes: st.Log.Bytes, Artifacts: artifactsOf(s.Dir), RendererRuntime: map[string]string{"backend": backend, "mode": "live-host", "status": "healthy"},
 	}
 	r.Session.ExitCode, r.Session.ExitSignal = exitOfProgram(m)
 	if m.Status == home.Lost {
