@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -233,6 +234,62 @@ func TestStdioIsTold(t *testing.T) {
 		t.Error(err)
 	}
 	await(t, "the visitor's end", await(t, "the visitor", h.visitors).closed)
+}
+
+// What is no message is answered with an error, and ends nothing. A call that was
+// cancelled is not answered.
+func TestStdioLines(t *testing.T) {
+	h := newHouse(t)
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		err := h.server.Stdio(t.Context(), fromClient, toClient)
+		toClient.Close()
+		served <- err
+	}()
+	lines := bufio.NewScanner(fromServer)
+	say := func(line string) {
+		t.Helper()
+		if _, err := io.WriteString(toServer, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hear := func(want string) {
+		t.Helper()
+		if !lines.Scan() || !strings.Contains(lines.Text(), want) {
+			t.Errorf("heard %s %v, want %s", lines.Text(), lines.Err(), want)
+		}
+	}
+	for _, c := range []struct{ line, want string }{
+		{`{bad json`, `"id":null,"error":{"code":-32700`},
+		{`[]`, `"id":null,"error":{"code":-32600`},
+		{`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `"id":null,"error":{"code":-32600`},
+		{`"words"`, `"id":null,"error":{"code":-32600`},
+		{`{"id":1,"method":"ping"}`, `"id":null,"error":{"code":-32600`},
+		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"id":null,"error":{"code":-32600`},
+		{`{"jsonrpc":"2.0","id":1,"method":"ping"} x`, `"id":null,"error":{"code":-32700`},
+		{"\x00\xff", `"id":null,"error":{"code":-32700`},
+		{`{"x":"` + strings.Repeat("x", 17<<20) + `"}`, `"id":null,"error":{"code":-32700,"message":"the message is longer than`},
+		{"\n  \r\n" + `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"ann","version":"9"}}}`, `"id":1,"result"`},
+	} {
+		say(c.line)
+		hear(c.want)
+	}
+	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"hang"}}`)
+	await(t, "the call", h.begun)
+	say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	await(t, "the call's end", h.ended)
+	say(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo"}}`)
+	hear(`"id":3,"result"`)
+	if _, err := io.WriteString(toServer, `{"jsonrpc":"2.0","id":4,"method":"ping"}`); err != nil { // without an end
+		t.Fatal(err)
+	}
+	toServer.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
 }
 
 // A call is cancelled by its caller, and tells how it goes before.
