@@ -62,7 +62,7 @@ func (c *core) feedLocked(chunk []byte) {
 		}
 		chunk = chunk[n:]
 		c.marksLocked()
-		c.cell.follow(c.term)
+		c.cell.follow(c.term, false)
 	}
 	c.cell.moved.Set()
 }
@@ -135,13 +135,18 @@ func (c *core) marksLocked() {
 	}
 }
 
-// follow collects the rows that scrolled off the screen.
-func (p *cellPass) follow(term *vt.Terminal) {
+// follow collects the rows that scrolled off the screen: all of them, or those of
+// which the hook, if there is one, has seen the end.
+func (p *cellPass) follow(term *vt.Terminal, all bool) {
 	if p.take == nil || p.Over || term.Modes().AltScreen {
 		return
 	}
 	p.take.Above(term.ScreenLine() + int64(term.Cursor().Row))
-	p.take.Scrolled(term)
+	before := term.ScreenLine()
+	if p.hook != nil && !all {
+		before = max(p.hook.readTo.Load(), before-hookRows)
+	}
+	p.take.Scrolled(term, before)
 }
 
 // resized resizes the terminal, which rewraps lines. The active cell's output
