@@ -199,6 +199,16 @@ func TestAgentTTY(t *testing.T) {
 	w.has(w.gives(0, "version"), "version", "cliVersion protocolVersion rendererBackends runtime capabilities")
 	w.has(w.gives(0, "doctor"), "doctor", "ok checks capabilities")
 	w.has(w.gives(0, "skills", "list"), "skills list", "skills")
+	for _, name := range []string{"agent-tty", "dogfood-tui"} {
+		text := w.gives(0, "skills", "get", name).Result["content"].(string)
+		commands := regexp.MustCompile("[`(\n]agent-tty ([a-z-]+)").FindAllStringSubmatch(text, -1)
+		if len(commands) < 5 {
+			t.Errorf("%s: %v", name, commands)
+		}
+		for _, m := range commands {
+			w.gives(0, "help", m[1])
+		}
+	}
 	w.has(w.gives(0, "skills", "get", "den"), "skills get", "name source path content")
 	path := w.gives(0, "skills", "path", "den")
 	w.has(path, "skills path", "name source path")

@@ -54,7 +54,7 @@ func collect(t *testing.T, before, output string, scrollback, part int, echo *st
 		n := min(part, len(out))
 		term.Write(out[:n])
 		out = out[n:]
-		c.Scrolled(term)
+		c.Scrolled(term, term.ScreenLine())
 	}
 	c.Finish(term, term.ScreenLine()+int64(term.Cursor().Row), term.Cursor().Col)
 	var r cell.Result
@@ -107,7 +107,7 @@ func TestCollectorRedrawn(t *testing.T) {
 		c := cell.NewCollector(sink, term.ScreenLine()+4, term.Cursor().Col, 0)
 		c.ExpectRedrawn("2+2", "1> ")
 		term.Write([]byte(output))
-		c.Scrolled(term)
+		c.Scrolled(term, term.ScreenLine())
 		c.Finish(term, term.ScreenLine()+int64(term.Cursor().Row), term.Cursor().Col)
 		var r cell.Result
 		if err := sink.Close(&r, cell.Limit{}); err != nil {

@@ -59,13 +59,13 @@ func NewCollector(sink *Sink, line int64, col int, since uint64) *Collector {
 	return &Collector{sink: sink, state: CollectorState{Next: line, Col: col, Begin: line, Left: col, Since: since}}
 }
 
-// Scrolled collects the rows that left the screen. It must be called before
-// more rows scroll off than the emulator keeps.
-func (c *Collector) Scrolled(t *vt.Terminal) {
+// Scrolled collects the rows before a line that left the screen. It must be
+// called before more rows scroll off than the emulator keeps.
+func (c *Collector) Scrolled(t *vt.Terminal, before int64) {
 	if t.Modes().AltScreen {
 		return
 	}
-	c.takeUntil(t, t.ScreenLine())
+	c.takeUntil(t, min(before, t.ScreenLine()))
 }
 
 func (c *Collector) takeUntil(t *vt.Terminal, until int64) {

@@ -80,7 +80,7 @@ func (c *core) feedLocked(chunk []byte) {
 		}
 		chunk = chunk[n:]
 		c.marksLocked()
-		c.cell.follow(c.term)
+		c.cell.follow(c.term, false)
 	}
 	c.cell.moved.Set()
 }
@@ -258,8 +258,9 @@ func (p *cellPass) leftAlt(term *vt.Terminal) {
 	p.Alt = nil
 }
 
-// follow collects the rows that scrolled off the screen.
-func (p *cellPass) follow(term *vt.Terminal) {
+// follow collects the rows that scrolled off the screen: all of them, or those of
+// which the hook, if there is one, has seen the end.
+func (p *cellPass) follow(term *vt.Terminal, all bool) {
 	if p.take == nil || term.Modes().AltScreen {
 		return
 	}
@@ -270,7 +271,11 @@ func (p *cellPass) follow(term *vt.Terminal) {
 		p.Over = false // it goes on: what printed the mark was not the shell
 	}
 	p.take.Above(term.ScreenLine() + int64(term.Cursor().Row))
-	p.take.Scrolled(term)
+	before := term.ScreenLine()
+	if p.hook != nil && !all {
+		before = max(p.hook.readTo.Load(), before-hookRows)
+	}
+	p.take.Scrolled(term, before)
 }
 
 // resized resizes the terminal, which rewraps lines. The active cell's output

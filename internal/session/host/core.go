@@ -264,7 +264,7 @@ func (c *core) clearScrollback() uint64 {
 	seq := c.log.Append(eventlog.Clear, nil)
 	c.flushLocked()
 	if c.cell != nil {
-		c.cell.follow(c.term) // its rows are taken before they go
+		c.cell.follow(c.term, true) // its rows are taken before they go
 	}
 	c.term.ClearScrollback()
 	c.rotateLocked()

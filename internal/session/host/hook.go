@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -44,6 +45,8 @@ type hook struct {
 	sent  []hookLine // feed's, until ended: what the hook has not read, as far as is known
 	bytes int        // of sent
 	read  *hookLine  // the last that it has read, or nil
+
+	readTo atomic.Int64 // the row where that begins: the output goes on to there at least
 }
 
 // hookLine is a line for a hook.
@@ -71,6 +74,7 @@ func startHook(path, code string, begin place) (*hook, error) {
 		lines: newHookLines(code), begin: begin, queue: make(chan hookLine, hookQueue),
 		stop: make(chan struct{}), gone: make(chan struct{}), ended: make(chan struct{}),
 	}
+	h.readTo.Store(begin.Line)
 	h.work.Go(func() {
 		defer close(h.gone)
 		cmd.Wait() // the host's reaper may be first: either way it has ended
@@ -137,6 +141,10 @@ func (h *hook) close() {
 	h.work.Wait()
 }
 
+// hookRows is how many rows that left the screen are kept back for a hook that
+// has not read them: the line by which it ends may be among them.
+const hookRows = 1000
+
 // hookFlood is how many lines may wait before the hook gets them without a
 // look at what it has read.
 const hookFlood = hookQueue / 4
@@ -195,6 +203,7 @@ func (h *hook) settle(n int) {
 	for len(h.sent) > 0 && h.bytes-h.sent[0].size() >= n {
 		h.bytes -= h.sent[0].size()
 		h.read, h.sent = &h.sent[0], h.sent[1:]
+		h.readTo.Store(h.read.at.Line)
 	}
 }
 
