@@ -85,6 +85,10 @@ soak: build ## kill hosts at random under output, 500 times
 leftovers: ## random input left in four shells before cells, 10,000 times
 	DEN_LEFTOVERS=10000 $(GO) test -count 1 -timeout 240m -parallel 8 -run TestRandomLeftovers -v ./internal/session/
 
+.PHONY: truth
+truth: ## 100,000 random cells whose output and status are known, in four shells: each answer is the truth, or says what it lacks
+	DEN_CELLS=25000 $(GO) test -count 1 -timeout 240m -run TestCellsTellTheTruth -v ./internal/session/
+
 .PHONY: jail
 jail: ## run what the default policy allows unasked in real shells, of DEN_JAIL (100,000) lines for each
 	DEN_JAIL=$${DEN_JAIL:-100000} DEN_JAIL_SEED=$${DEN_JAIL_SEED:-$$(date +%s)} DEN_TEST_REQUIRE=1 $(GO) test -count 1 -timeout 240m -run TestAllowedLinesDoNoHarm -v ./internal/agent/permission/

@@ -57,9 +57,6 @@ func (r Row) AppendPrinted(dst []byte, from, to int, since uint64) []byte {
 	if r.l.oldest() > stampOf(since) {
 		since = 0
 	}
-	if since > 0 {
-		m = &moved{} // of old text, perhaps
-	}
 	if len(m.tabs) == 0 && m.indent == 0 && since == 0 {
 		return r.AppendWritten(dst, from, to)
 	}
@@ -77,6 +74,7 @@ func (r Row) AppendPrinted(dst []byte, from, to int, since uint64) []byte {
 			begin++
 		}
 	}
+	fresh := since == 0 // a tab here is not one of the older text
 	for col := begin; col <= to; {
 		next := col
 		for _, tab := range m.tabs {
@@ -89,7 +87,9 @@ func (r Row) AppendPrinted(dst []byte, from, to int, since uint64) []byte {
 			}
 			if blank {
 				dst, next = append(dst, '\t'), int(tab.to)
-				end = len(dst)
+				if fresh {
+					end = len(dst)
+				}
 			}
 		}
 		if next > col {
@@ -103,9 +103,10 @@ func (r Row) AppendPrinted(dst []byte, from, to int, since uint64) []byte {
 		case r.Width(col) == 0: // the second half of a wide character
 		case has(col):
 			dst = r.AppendCell(dst, col)
-			end = len(dst)
+			end, fresh = len(dst), true
 		default:
 			dst = append(dst, ' ')
+			fresh = since == 0
 		}
 		col++
 	}

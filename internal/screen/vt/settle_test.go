@@ -57,7 +57,7 @@ func TestAppendPrinted(t *testing.T) {
 		{"\t\tb", "\t\tb"},
 		{"a\tb\t", "a\tb\t"},
 		{"a \tb", "a \tb"},
-		{"          \ra\tb", "a\tb"},
+		{"        \ra\tb", "a\tb"},
 		{"abcdefgh\ti", "abcdefgh\ti"},
 		{"a\tb\r12345678901", "12345678901"},
 		{"a\tb\rxyz", "xyz     b"}, // as it looks
@@ -93,7 +93,7 @@ func TestAppendPrintedSince(t *testing.T) {
 	term.SetSeq(4)
 	term.Write([]byte("\rnew\t"))
 	row := term.Row(0)
-	if got := string(row.AppendPrinted(nil, 0, row.Len(), 3)); got != "new" {
+	if got := string(row.AppendPrinted(nil, 0, row.Len(), 3)); got != "new\t" {
 		t.Errorf("%q", got)
 	}
 	if got := string(row.AppendPrinted(nil, 0, row.Len(), 4)); got != "" {

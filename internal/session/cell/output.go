@@ -96,6 +96,8 @@ func (c *Collector) add(t *vt.Terminal, to int) {
 	switch {
 	case c.state.Next < c.state.Begin:
 		old = to
+	case c.state.Next == c.state.Begin && c.state.Echo == nil:
+		old = to // an editor may have left blanks there
 	case c.state.Next == c.state.Begin:
 		old = min(c.state.Left, to)
 	}

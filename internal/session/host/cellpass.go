@@ -192,8 +192,8 @@ func (c *core) coverInputLocked(m vt.Mark) {
 		if line == from.Line {
 			begin = from.Col
 		}
-		if line == m.Line {
-			end = m.Col
+		if line == m.Line && len(c.term.Row(int(line-top)).AppendWritten(nil, m.Col, cols)) == 0 {
+			end = m.Col // else the editor has left something behind the cursor
 		}
 		if begin < end {
 			c.term.Restamp(int(line-top), begin, end, 0)
