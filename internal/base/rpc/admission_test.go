@@ -51,9 +51,10 @@ func TestIdleClientsMakeRoom(t *testing.T) {
 	r := start(t, rpc.Limits{Clients: 3, Reserved: 1, Idle: time.Nanosecond})
 	busy, answer := r.begin("hold")
 	oldest, newer := r.dial(), r.dial()
-	r.mustEcho(oldest)
-	r.mustEcho(newer)
-	poll(r.server.IdleClients, 2) // a client has its answer a moment before the server notes so
+	for _, c := range []*rpc.Client{oldest, newer} {
+		r.mustEcho(c)
+		poll(r.server.IdleClients, 2) // a client has its answer a moment before the server notes so
+	}
 	r.mustEcho(r.dial())
 	if err := oldest.Call(t.Context(), "echo", "x", nil); !rpc.IsBroken(err) {
 		t.Errorf("the client that was idle longest: %v", err)
