@@ -66,6 +66,8 @@ func (cs *cells) current() *running {
 }
 
 func (cs *cells) interruptCell(ctx context.Context, r *running, limit time.Duration) (cell.Result, error) {
+	r.addHeeding(1)
+	defer r.addHeeding(-1)
 	if r.markPressed() {
 		if _, err := cs.press(r); err != nil {
 			return cell.Result{}, err
