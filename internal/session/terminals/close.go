@@ -119,6 +119,11 @@ const lockSuffix = ".lock"
 
 func locksDir(root home.Home) string { return filepath.Join(root.Path, "clients") }
 
+// lockOf returns the path of a client's lock.
+func (c *Client) lockOf(client string) string {
+	return filepath.Join(locksDir(c.o.Home), filepath.Base(client)+lockSuffix)
+}
+
 // nameLength is how much of an id tells one client from another.
 const nameLength = 6
 

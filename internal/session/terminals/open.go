@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/filelock"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/wire"
@@ -196,12 +197,17 @@ func (c *Client) toLook(ref string) (*terminal, error) {
 	return t, err
 }
 
-// toUse finds a terminal that the client may use: its own, a kept one, or any
-// where that is allowed.
+// toUse finds a terminal that the client may use: its own, a kept one whose client
+// is gone, or any where that is allowed.
 func (c *Client) toUse(ref string) (*terminal, error) {
 	t, mine, err := c.find(ref)
-	if err != nil || mine || t.kept || c.o.UseOthers {
+	if err != nil || mine || c.o.UseOthers {
 		return t, err
+	}
+	if t.kept {
+		if there, err := filelock.Held(c.lockOf(t.client)); err != nil || !there {
+			return t, err
+		}
 	}
 	if m, err := t.s.Dir.Inspect(); err == nil && m.Status.Final() {
 		return nil, fault.Hintf(fault.Errorf(fault.NotRunning, "terminal '%s' is %s", t.name, m.Ending()), "%s", usual[fault.NotRunning])
@@ -261,7 +267,7 @@ func (c *Client) find(ref string) (t *terminal, mine bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	return &terminal{s: session.In(d, c.o.Session), name: m.Name, kept: m.Labels[KeptLabel] != ""}, false, nil
+	return &terminal{s: session.In(d, c.o.Session), name: m.Name, kept: m.Labels[KeptLabel] != "", client: m.Labels[ClientLabel]}, false, nil
 }
 
 // implied is the terminal of a call that names none: the client's own shell,

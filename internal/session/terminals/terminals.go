@@ -56,7 +56,7 @@ func DefaultLimits() Limits {
 const (
 	ClientLabel = "den.client"      // the client's name
 	ByLabel     = "den.client-by"   // what the client says that it is
-	KeptLabel   = "den.client-kept" // it outlives its client; every client may use it
+	KeptLabel   = "den.client-kept" // it outlives its client; then every client may use it
 )
 
 // Client is one user of terminals. It may be used by any number of goroutines.
@@ -85,6 +85,8 @@ type terminal struct {
 	s    *session.Session
 	name string
 	kept bool
+	// client is the name of whom it belongs to, if that is another.
+	client string
 
 	// guarded by Client.mu
 	calls int       // that use it now

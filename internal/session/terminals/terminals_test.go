@@ -210,7 +210,11 @@ func TestTerminalsEndWithTheirClient(t *testing.T) {
 	if _, err := c.Open(t.Context(), terminals.Open{Name: "kept", Keep: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Close(t.Context()); err != nil {
+	meanwhile := newClient(t, o)
+	if _, err := meanwhile.CloseTerminal(t.Context(), "kept"); fault.KindOf(err) != fault.Denied {
+		t.Errorf("a kept terminal of a client that is there: %v", err)
+	}
+	if err := errors.Join(meanwhile.Close(t.Context()), c.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if left := active(t, o.Home); len(left) != 1 || left[0] != "kept" {
