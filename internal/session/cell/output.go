@@ -59,6 +59,10 @@ func NewCollector(sink *Sink, line int64, col int, since uint64) *Collector {
 	return &Collector{sink: sink, state: CollectorState{Next: line, Col: col, Begin: line, Left: col, Since: since}}
 }
 
+// LeftUpTo says that older text stands in the row of the begin up to a column: an
+// editor may have left it behind the cursor.
+func (c *Collector) LeftUpTo(col int) { c.state.Left = max(c.state.Left, col) }
+
 // Scrolled collects the rows before a line that left the screen. It must be
 // called before more rows scroll off than the emulator keeps.
 func (c *Collector) Scrolled(t *vt.Terminal, before int64) {
@@ -96,8 +100,6 @@ func (c *Collector) add(t *vt.Terminal, to int) {
 	switch {
 	case c.state.Next < c.state.Begin:
 		old = to
-	case c.state.Next == c.state.Begin && c.state.Echo == nil:
-		old = to // an editor may have left blanks there
 	case c.state.Next == c.state.Begin:
 		old = min(c.state.Left, to)
 	}

@@ -51,6 +51,22 @@ func Question(lines []ShownLine, at int, left string, hidden bool) string {
 	return strings.Trim(strings.Join(text, "\n"), "\n ")
 }
 
+// ShowsQuestion reports whether lines show all lines of a question in their order,
+// whichever of a menu is chosen.
+func ShowsQuestion(lines []ShownLine, question string) bool {
+	want := strings.Split(question, "\n")
+	for _, l := range lines {
+		if len(want) > 0 && withoutPointer(l.Text) == withoutPointer(want[0]) {
+			want = want[1:]
+		}
+	}
+	return len(want) == 0
+}
+
+func withoutPointer(line string) string {
+	return strings.TrimSpace(line[len(pointer.Get().FindString(line)):])
+}
+
 func isBlank(l ShownLine) bool { return strings.TrimSpace(l.Text) == "" }
 
 // block returns the lines without a blank one around the line of the cursor. A

@@ -173,8 +173,8 @@ func (c *core) marksLocked() {
 		}
 		switch {
 		case m.Kind == 'C' && (c.cell.take == nil || c.shell.Start == m):
-			c.coverInputLocked(m)
-			c.cell.begin(m, before)
+			left := c.coverInputLocked(m)
+			c.cell.begin(m, before, left)
 		case c.cell.hook != nil: // it tells of the end
 		case m.Kind == 'D' && c.shell.Ends > c.cell.Ends && (!c.cell.Over || c.shell.Refused && !c.Foreign):
 			c.cell.end(c.term, m)
@@ -183,27 +183,33 @@ func (c *core) marksLocked() {
 }
 
 // coverInputLocked notes that what stands between the shell's prompt and a
-// command's output was typed: it is no output, wherever the cursor goes.
-func (c *core) coverInputLocked(m vt.Mark) {
+// command's output was typed: it is no output, wherever the cursor goes. It returns
+// the column in the row of the mark up to which older text stands.
+func (c *core) coverInputLocked(m vt.Mark) (left int) {
 	cols, _ := c.term.Size()
+	left = m.Col
+	if row := c.term.Row(int(m.Line - c.term.ScreenLine())); len(row.AppendWritten(nil, m.Col, cols)) > 0 {
+		left = cols // the editor has left something behind the cursor
+	}
 	top, from := c.term.ScreenLine(), c.shell.Input
 	for line := max(top, from.Line); line <= m.Line; line++ {
 		begin, end := 0, cols
 		if line == from.Line {
 			begin = from.Col
 		}
-		if line == m.Line && len(c.term.Row(int(line-top)).AppendWritten(nil, m.Col, cols)) == 0 {
-			end = m.Col // else the editor has left something behind the cursor
+		if line == m.Line {
+			end = left
 		}
 		if begin < end {
 			c.term.Restamp(int(line-top), begin, end, 0)
 		}
 	}
+	return left
 }
 
 // begin begins the output of a command. A shell that got several commands on one
 // line shows no prompt between them.
-func (p *cellPass) begin(m vt.Mark, before byte) {
+func (p *cellPass) begin(m vt.Mark, before byte, left int) {
 	if p.Over && before != 'D' {
 		return // somebody else typed it at the prompt
 	}
@@ -212,6 +218,7 @@ func (p *cellPass) begin(m vt.Mark, before byte) {
 	}
 	p.Over = false
 	p.take = cell.NewCollector(p.sink, m.Line, m.Col, p.SentSeq)
+	p.take.LeftUpTo(left)
 }
 
 // end takes the output of a command that has ended, as far as is known now: what

@@ -105,6 +105,7 @@ type typist struct {
 	brisk   bool // into a plain line editor, which takes the next key as soon as it has read the last
 
 	question *string // refuse if the program does not ask this any more; or nil
+	above    bool    // it may stand above the cursor
 
 	after   *uint64       // refuse if there was output after this event; or nil
 	program *wire.Program // refuse unless it is in the foreground; or nil

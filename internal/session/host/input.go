@@ -310,7 +310,7 @@ func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) 
 	switch {
 	case by.after != nil && c.OutputSeq > *by.after:
 		return c.OutputSeq, wire.RefusedOutput
-	case by.question != nil && c.asksOtherLocked(*by.question):
+	case by.question != nil && c.asksOtherLocked(*by.question, by.above):
 		return c.OutputSeq, wire.RefusedQuestion
 	case by.emptyLine && c.holdsTextLocked(mode.canonical, by.unread):
 		return c.OutputSeq, wire.RefusedLine

@@ -322,7 +322,7 @@ func (cs *cells) answer(ctx context.Context, req wire.Answer) (cell.Result, erro
 	case !res.Asks():
 		return cell.Result{}, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' asks nothing now", r.id), "'den poll' tells how it goes; 'den type' and 'den keys' type anyway")
 	}
-	left := r.askedLeft(res.Question)
+	left, above := r.askedLeft(res.Question)
 	if req.Question != "" && !sameQuestion(req.Question, res.Question) && !sameQuestion(req.Question, left) {
 		return cell.Result{}, otherQuestion(r.id, res.Question)
 	}
@@ -330,7 +330,7 @@ func (cs *cells) answer(ctx context.Context, req wire.Answer) (cell.Result, erro
 		r.join()
 		defer r.addAwaited(-1)
 	}
-	typed, err := cs.h.send([]wire.Input{req.Input}, typist{foreign: true, question: &left})
+	typed, err := cs.h.send([]wire.Input{req.Input}, typist{foreign: true, question: &left, above: above})
 	switch {
 	case err != nil:
 		return cell.Result{}, err
@@ -350,9 +350,4 @@ func (cs *cells) answer(ctx context.Context, req wire.Answer) (cell.Result, erro
 // asked.
 func otherQuestion(id, question string) error {
 	return fault.Hintf(fault.Errorf(fault.Busy, "nothing was typed: cell '%s' asks something else by now: %q", id, question), "'den poll' tells what it asks; 'den answer' answers that")
-}
-
-// asksOtherLocked reports whether the screen shows another question than this.
-func (c *core) asksOtherLocked(question string) bool {
-	return !c.term.Modes().AltScreen && !sameQuestion(question, cell.PromptAt(c.term))
 }

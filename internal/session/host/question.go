@@ -71,10 +71,25 @@ func shownLine(row vt.Row) (l cell.ShownLine) {
 	return l
 }
 
-// askedLeft is what stood left of the cursor when the program asked. A host of an
-// earlier build has only the question.
-func (r *running) askedLeft(question string) string {
+// askedLeft is what stood left of the cursor when the program asked, or the
+// question, if nothing did: it may stand above. A host of an earlier build has only
+// the question.
+func (r *running) askedLeft(question string) (left string, above bool) {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
-	return cmp.Or(r.life.AskedLeft, question)
+	return cmp.Or(r.life.AskedLeft, question), r.life.AskedLeft == ""
+}
+
+// asksOtherLocked reports whether the screen shows another question than this,
+// which stands left of the cursor, or perhaps above it.
+func (c *core) asksOtherLocked(question string, above bool) bool {
+	shown := cell.PromptAt(c.term)
+	if c.term.Modes().AltScreen || sameQuestion(question, shown) {
+		return false
+	}
+	if !above || strings.TrimSpace(shown) != "" {
+		return true
+	}
+	lines, _ := c.linesAround(0)
+	return !cell.ShowsQuestion(lines, question)
 }

@@ -300,6 +300,9 @@ exit code and "left", the processes that outlived the cell. If the program asks 
 			if r.Output != "" {
 				fmt.Fprintln(w, r.Output)
 			}
+			if r.ExitCode != nil {
+				fmt.Fprintf(a.stderr, "cell '%s' ended with exit code %d\n", r.CellID, *r.ExitCode)
+			}
 			for _, p := range r.Left {
 				fmt.Fprintf(a.stderr, "den: still running: %s; 'kill %d' ends it\n", p.Command, p.PID)
 			}
