@@ -17,7 +17,8 @@ type KnownAnswer struct {
 	Pattern *regexp.Regexp
 	Text    string
 	// Secret says that it is given only to the line in which the program asks, not
-	// to a menu that speaks of it, and not again at once: it was wrong then.
+	// to a menu that speaks of it, where the terminal does not show it, and not
+	// again at once: it was wrong then.
 	Secret bool
 }
 
@@ -35,12 +36,19 @@ func (s *Session) giveKnown(ctx context.Context, r cell.Result, run Run, begun t
 			break
 		}
 		rest := run
-		rest.Known, rest.Question, rest.Timeout = nil, r.Question, remaining(run.Timeout, begun)
+		rest.Known, rest.Question, rest.Timeout, rest.hidden = nil, r.Question, remaining(run.Timeout, begun), known.Secret
 		next, err := s.Answer(ctx, wire.Input{Text: &known.Text, Enter: true}, rest)
 		switch fault.KindOf(err) {
 		case fault.Busy, fault.NotFound: // somebody else has answered
 			rest.Question = ""
-			next, err = s.Await(ctx, r.CellID, rest)
+			if next, err = s.Await(ctx, r.CellID, rest); err == nil && next.Question == r.Question {
+				r = next // it cannot be answered
+				r.Answered = given
+				return r, nil
+			}
+		case fault.Denied: // the terminal would show it
+			r.Answered = given
+			return r, nil
 		default:
 			given = append(given, cell.Given{Question: r.Question, Pattern: known.Name})
 		}

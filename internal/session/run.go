@@ -41,6 +41,8 @@ type Run struct {
 	Only *regexp.Regexp
 	// Known are answers to questions that the program may ask.
 	Known []KnownAnswer
+	// hidden refuses an answer that the terminal would show.
+	hidden bool
 }
 
 // Run gives code to the program and waits until it is done, asks something,
@@ -103,7 +105,7 @@ func (s *Session) Answer(ctx context.Context, in wire.Input, run Run) (cell.Resu
 		run.Timeout = time.Millisecond // for an older host, which waits
 	}
 	req := wire.Answer{
-		Input: in, Question: run.Question, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting, Fire: run.NoWait, MaxLines: run.MaxLines, MaxBytes: run.MaxBytes,
+		Input: in, Question: run.Question, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting, Fire: run.NoWait, MaxLines: run.MaxLines, MaxBytes: run.MaxBytes, Hidden: run.hidden,
 	}
 	r, err := s.callCell(ctx, run.Timeout, wire.MethodAnswer, req)
 	if err != nil {

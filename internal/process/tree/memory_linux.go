@@ -12,26 +12,29 @@ import (
 
 // forgetBinary unmaps the pages of den's own code and constants. They are
 // clean and stay in the page cache, so using one again costs a fault and no
-// read; but at rest hosts and shims need almost none of them. It is a saving,
-// not a need: where it cannot be done, nothing is.
+// read; but at rest hosts and shims need almost none of them. A mapping with a
+// page that was written to, as the dynamic linker does in a build with cgo, is
+// left alone: it would be lost. It is a saving, not a need: where it cannot be
+// done, nothing is.
 func forgetBinary() {
 	self, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return
 	}
-	maps, err := os.Open("/proc/self/maps")
+	maps, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return
 	}
 	defer maps.Close() // Best effort: it was only read.
+	var from, to uintptr
+	code := false
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
 		line := lines.Text()
-		var from, to uintptr
 		var permissions string
-		if _, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &permissions); err != nil {
-			continue
-		}
-		if strings.HasSuffix(line, " "+self) && strings.HasPrefix(permissions, "r-") {
+		var written int
+		if _, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &permissions); err == nil {
+			code = strings.HasSuffix(line, " "+self) && strings.HasPrefix(permissions, "r-")
+		} else if _, err := fmt.Sscanf(line, "Anonymous: %d kB", &written); err == nil && code && written == 0 {
 			unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED) // Best effort: see above.
 		}
 	}

@@ -113,7 +113,7 @@ func (c *Collector) add(t *vt.Terminal, to int) {
 }
 
 func (c *Collector) flush() {
-	if c.state.Next < c.state.Begin && !c.state.Redraws { // above the echo
+	if c.state.Next < c.state.Begin { // above the echo
 		c.sink.Line(c.state.Line)
 		c.state.Line = c.state.Line[:0]
 		return
@@ -189,6 +189,7 @@ func (c *Collector) Expect(typed ...string) {
 func (c *Collector) ExpectRedrawn(typed, prompt string) {
 	c.Expect(typed)
 	c.state.Redraws, c.state.Prompt, c.state.AtPrompt = true, prompt, c.state.Col > 0
+	c.state.Begin, c.state.Left = 0, 0 // it draws what was typed above, too
 }
 
 // isPrompt reports whether text is a prompt of a program that redraws.

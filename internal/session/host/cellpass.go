@@ -111,6 +111,9 @@ func partLen(p []byte) int {
 			return len(p)
 		}
 		at += i + 1
+		if at > 1 && erasesLines(p[at:]) { // those of before are taken first
+			return at - 1
+		}
 		if at < len(p) && (p[at] == 'c' || p[at] == 'M') { // a full reset, a line up
 			return at + 1
 		}
@@ -130,6 +133,12 @@ func partLen(p []byte) int {
 			return end + 1
 		}
 	}
+}
+
+// erasesLines reports whether a sequence behind its escape erases lines that have
+// left the screen.
+func erasesLines(p []byte) bool {
+	return bytes.HasPrefix(p, []byte("c")) || bytes.HasPrefix(p, []byte("[3J"))
 }
 
 // rowsLen returns the length of the begin of p that takes at most so many rows.

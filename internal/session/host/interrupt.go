@@ -246,6 +246,7 @@ func (r *running) setWaiting(what string, o cell.Observed) {
 			question = r.question(o)
 		}
 		r.life.Asked, r.life.AskedAt, r.life.AskedLeft = o.Inputs, o.Line, strings.TrimSpace(o.Left.Text)
+		r.life.AskedSure = what != "" && o.Ready
 		rec.WaitingFor, rec.Question, rec.Certainty = what, "", ""
 		if what != "" {
 			rec.Certainty = o.Sure()
@@ -326,6 +327,9 @@ func (cs *cells) answer(ctx context.Context, req wire.Answer) (cell.Result, erro
 	if req.Question != "" && !sameQuestion(req.Question, res.Question) && !sameQuestion(req.Question, left) {
 		return cell.Result{}, otherQuestion(r.id, res.Question)
 	}
+	if req.Hidden && cs.h.echoes(ctx, askPatience) {
+		return cell.Result{}, fault.Errorf(fault.Denied, "nothing was typed: the terminal would show the answer to %q", res.Question)
+	}
 	if !req.Fire { // before the program reads it: it may end at once
 		r.join()
 		defer r.addAwaited(-1)
@@ -344,6 +348,20 @@ func (cs *cells) answer(ctx context.Context, req wire.Answer) (cell.Result, erro
 		return cell.Result{CellID: r.id, Status: cell.Fired}, nil
 	}
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
+}
+
+// echoes reports whether the terminal shows what is typed, and goes on doing so for
+// d: a program may show its question first.
+func (h *Host) echoes(ctx context.Context, d time.Duration) bool {
+	for end := time.Now().Add(d); ; {
+		echo, _, err := h.tty.Echo()
+		if err != nil || !echo {
+			return err != nil
+		}
+		if !time.Now().Before(end) || poll.Pause(ctx, time.Millisecond) != nil {
+			return true
+		}
+	}
 }
 
 // otherQuestion is the error of an answer to a question that is no longer

@@ -323,7 +323,8 @@ func (c *collector) works(ctx context.Context, src *source) bool {
 		return fault.KindOf(err) == fault.NotRunning
 	}
 	about := status.Ready.State == "ready" && slices.Contains(r.Unmet, "ready")
-	return about || status.Ready.State == "busy" && !status.Ready.Outside
+	gone := status.Ready.State == "unknown" && status.Foreground == nil // its end is about to be told
+	return about || gone || status.Ready.State == "busy" && !status.Ready.Outside
 }
 
 // note keeps that an event was told which no log has.

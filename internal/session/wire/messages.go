@@ -316,6 +316,8 @@ type Answer struct {
 	KeepWaiting bool          `json:"keep_waiting,omitempty"`
 	MaxLines    int           `json:"max_lines,omitempty"` // as of Run
 	MaxBytes    int           `json:"max_bytes,omitempty"`
+	// Hidden types nothing where the terminal shows what is typed.
+	Hidden bool `json:"hidden,omitempty"`
 	// Fire answers as soon as the input is typed.
 	Fire bool `json:"fire,omitempty"`
 }

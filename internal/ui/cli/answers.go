@@ -4,6 +4,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"den/internal/base/fault"
 	"den/internal/session"
@@ -55,6 +56,9 @@ func (a *app) knownAnswer(word string) (k session.KnownAnswer, err error) {
 			return k, fault.Errorf(fault.Usage, "--answer '%s=…': %w", pattern, err)
 		}
 		k.Text, k.Secret = strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r"), true
+	}
+	if strings.ContainsFunc(k.Text, unicode.IsControl) {
+		return k, fault.Errorf(fault.Usage, "--answer '%s=…': the answer is more than one line, or has control characters", pattern)
 	}
 	return k, nil
 }
