@@ -246,7 +246,6 @@ func (r *running) setWaiting(what string, o cell.Observed) {
 			question = r.question(o)
 		}
 		r.life.Asked, r.life.AskedAt, r.life.AskedLeft = o.Inputs, o.Line, strings.TrimSpace(o.Left.Text)
-		r.life.AskedSure = what != "" && o.Ready
 		rec.WaitingFor, rec.Question, rec.Certainty = what, "", ""
 		if what != "" {
 			rec.Certainty = o.Sure()

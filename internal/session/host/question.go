@@ -22,12 +22,11 @@ func (r *running) question(o cell.Observed) string {
 	return cell.Question(lines, at, left, o.CursorHidden)
 }
 
-// sinceAnswer is the text left of the cursor without the question before, if no line
-// ended since: what was typed was not echoed, or the program did read and waited no
-// longer.
+// sinceAnswer is the text left of the cursor without the question before, if that
+// was answered and no line ended since: what was typed was not echoed.
 func (r *running) sinceAnswer(o cell.Observed) string {
 	left := strings.TrimSpace(o.Left.Text)
-	if before := r.life.AskedLeft; before != "" && r.life.AskedAt == o.Line && (r.life.Asked != o.Inputs || r.life.AskedSure) {
+	if before := r.life.AskedLeft; before != "" && r.life.AskedAt == o.Line && r.life.Asked != o.Inputs {
 		if rest, ok := strings.CutPrefix(left, before); ok && rest != "" {
 			return strings.TrimSpace(rest)
 		}

@@ -331,7 +331,6 @@ type cellLife struct {
 	BegunTick   int           `json:"begun_tick,omitempty"`  // Begun as processes count it
 	Asked       int           `json:"asked,omitempty"`       // core's inputs at the last question
 	AskedAt     int64         `json:"asked_at,omitempty"`    // the line of the last question
-	AskedSure   bool          `json:"asked_sure,omitempty"`  // the kernel said that the program reads
 	AskedLeft   string        `json:"asked_left,omitempty"`  // what stood left of the cursor there
 	Answered    int           `json:"answered,omitempty"`    // core's inputs at the last answer
 	LostEvents  uint64        `json:"lost_events,omitempty"` // that the log had not recorded when it began
