@@ -26,16 +26,18 @@ func forgetBinary() {
 		return
 	}
 	defer maps.Close() // Best effort: it was only read.
-	var from, to uintptr
+	var begin, end uintptr // of the mapping
 	code := false
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
 		line := lines.Text()
+		var from, to uintptr
 		var permissions string
 		var written int
 		if _, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &permissions); err == nil {
+			begin, end = from, to
 			code = strings.HasSuffix(line, " "+self) && strings.HasPrefix(permissions, "r-")
 		} else if _, err := fmt.Sscanf(line, "Anonymous: %d kB", &written); err == nil && code && written == 0 {
-			unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED) // Best effort: see above.
+			unix.Syscall(unix.SYS_MADVISE, begin, end-begin, unix.MADV_DONTNEED) // Best effort: see above.
 		}
 	}
 }
