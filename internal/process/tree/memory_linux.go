@@ -25,7 +25,7 @@ func forgetBinary() {
 	if err != nil {
 		return
 	}
-	defer maps.Close() // Best effort: it was only read.
+	defer maps.Close()     // Best effort: it was only read.
 	var begin, end uintptr // of the mapping
 	code := false
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
