@@ -54,7 +54,7 @@ func (t *Terminal) indentRow() {
 // tabs unless it is among the newest.
 func (r Row) AppendPrinted(dst []byte, from, to int, since uint64) []byte {
 	m := &r.l.moved
-	if r.l.oldest() > stampOf(since) {
+	if since > 0 && r.l.oldest() > stampOf(since) {
 		since = 0
 	}
 	if len(m.tabs) == 0 && m.indent == 0 && since == 0 {

@@ -3,20 +3,23 @@ package host
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"den/internal/base/wake"
 	"den/internal/process/tree"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
+	"den/internal/session/cell"
 )
 
-// BenchmarkPass is what one chunk of output costs: log, emulator, waiters.
+// BenchmarkPass is what one chunk of output costs: log, emulator, waiters, the active cell.
 func BenchmarkPass(b *testing.B) {
 	line := []byte("2026-11-15T00:12:45.123Z INFO worker node-17 request_id=8f2a91 GET /api/v1/users 200 took 12.4ms cache miss\r\n")
 	for _, size := range []int{4 << 10, 16 << 10, 64 << 10} {
-		for _, waiting := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%dKiB/waiter=%v", size>>10, waiting), func(b *testing.B) {
+		for _, beside := range []string{"nothing", "waiter", "cell"} {
+			b.Run(fmt.Sprintf("%dKiB/%s", size>>10, beside), func(b *testing.B) {
 				start := time.Now()
 				clock := func() time.Duration { return time.Since(start) }
 				c := &core{
@@ -32,7 +35,11 @@ func BenchmarkPass(b *testing.B) {
 					b.Fatal(err)
 				}
 				c.log = log
-				if waiting {
+				switch beside {
+				case "cell":
+					sink := cell.NewSink(filepath.Join(b.TempDir(), "output"))
+					c.cell = &cellPass{sink: sink, take: cell.NewCollector(sink, 0, 0, 0), moved: wake.New()}
+				case "waiter":
 					w, err := newWaiter(waitFor("the end of it all"), 0)
 					if err != nil {
 						b.Fatal(err)
