@@ -36,7 +36,11 @@ func TestKilledHosts(t *testing.T) {
 	w := newWorld(t)
 	const workers = 4
 	var wg sync.WaitGroup
-	jobs := make(chan int)
+	jobs := make(chan int, rounds) // a worker that fails takes no more
+	for i := range rounds {
+		jobs <- i
+	}
+	close(jobs)
 	for range workers {
 		wg.Go(func() {
 			for i := range jobs {
@@ -44,10 +48,6 @@ func TestKilledHosts(t *testing.T) {
 			}
 		})
 	}
-	for i := range rounds {
-		jobs <- i
-	}
-	close(jobs)
 	wg.Wait()
 }
 

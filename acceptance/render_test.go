@@ -85,7 +85,7 @@ func TestInterruptedExportLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.do("new", "p", "--cols", "200", "--rows", "50", "--", "sh", "-c", `yes "$(head -c 150 /dev/zero | tr '\0' x)" | head -n 400000; echo that-is-all`)
-	w.do("wait", "p", "--exit", "-t", "2m")
+	w.do("wait", "p", "--exit", "-t", "10m")
 	for _, format := range []string{"gif", "mp4", "text", "cast"} {
 		t.Run(format, func(t *testing.T) {
 			if _, err := exec.LookPath("ffmpeg"); format == "mp4" && err != nil {
@@ -140,7 +140,7 @@ func eventuallyTrue(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 30 s: %s", what)
+			t.Fatalf("not within 2 min: %s", what)
 		}
 	}
 }
