@@ -354,7 +354,7 @@ func TestOptions(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 			s.run("")
-			if text := s.screen(); strings.Contains(text, "__den") || strings.Contains(text, "133") {
+			if text := s.screen(); strings.Contains(text, "__den") || strings.Contains(text, "133;") {
 				t.Errorf("it shows:\n%s", text)
 			}
 			s.run("set +x -e")
@@ -383,7 +383,7 @@ func TestHistory(t *testing.T) {
 			s.run("")
 			s.run("echo two")
 			out := s.run(c.ask).output
-			if !strings.Contains(out, "echo one") || strings.Contains(out, "den") || strings.Contains(out, "133") || strings.Count(out, "\n") > 3 {
+			if !strings.Contains(out, "echo one") || strings.Contains(out, "den") || strings.Contains(out, "133;") || strings.Count(out, "\n") > 3 {
 				t.Errorf("history:\n%s", out)
 			}
 		})
