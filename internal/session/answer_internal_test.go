@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -170,6 +171,26 @@ func TestHostThatAnswersNothing(t *testing.T) {
 	plain, err := s.PlainSnapshot(t.Context(), Now())
 	if err != nil || *plain != shot.Plain() {
 		t.Errorf("plain snapshot: %+v, %v, want %+v", plain, err, shot.Plain())
+	}
+}
+
+// A known answer that may not be typed leaves the question, also where the caller's
+// time is up meanwhile: a host that looks for as long as it may is not frozen.
+func TestRefusedAnswerAtTheTimeLimit(t *testing.T) {
+	t.Parallel()
+	asks := cell.Result{CellID: ident.New(time.Now()), Status: cell.Running, WaitingFor: cell.ForInput, Question: "Token:"}
+	s := hostedBy(t, func(ctx context.Context, _ *rpc.Call) (any, error) {
+		select {
+		case <-time.After(answerGrace + 100*time.Millisecond): // longer than what a limit alone leaves
+			return nil, fault.Errorf(fault.Denied, "the terminal would show it")
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+	known := cell.Known{Name: "token", Pattern: regexp.MustCompile("Token"), Text: "hush", Secret: true}
+	r, err := s.giveKnown(t.Context(), asks, Run{Timeout: time.Millisecond, Known: []cell.Known{known}}, time.Now())
+	if err != nil || r.Question != "Token:" || len(r.Answered) > 0 {
+		t.Errorf("%+v, %v, want the question", r, err)
 	}
 }
 

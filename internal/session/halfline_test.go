@@ -191,7 +191,7 @@ func TestInterruptedCellSendsNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectText(t, s, "sleep 1000")
-	if r, err := s.Interrupt(t.Context(), patience); err != nil || r.CellID != fired.CellID || !r.Interrupted || r.By != cell.ByInt {
+	if r, err := s.Interrupt(t.Context(), session.Run{Timeout: patience}); err != nil || r.CellID != fired.CellID || !r.Interrupted || r.By != cell.ByInt {
 		t.Errorf("got %+v %v", r, err)
 	}
 	expectClean(t, s, dir)

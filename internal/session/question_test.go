@@ -149,7 +149,7 @@ func TestAnswerNothing(t *testing.T) {
 	if _, err := s.Answer(t.Context(), yes, session.Run{}); fault.KindOf(err) != fault.Busy {
 		t.Errorf("to a cell that asks nothing: %v", err)
 	}
-	if _, err := s.Interrupt(t.Context(), patience); err != nil {
+	if _, err := s.Interrupt(t.Context(), session.Run{Timeout: patience}); err != nil {
 		t.Fatal(err)
 	}
 	if r := runCell(t, s, "echo clean"); r.Output != "clean" {

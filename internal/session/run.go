@@ -40,7 +40,7 @@ type Run struct {
 	// Only, or nil, keeps only the lines that it matches.
 	Only *regexp.Regexp
 	// Known are answers to questions that the program may ask.
-	Known []KnownAnswer
+	Known []cell.Known
 	// hidden refuses an answer that the terminal would show.
 	hidden bool
 }
@@ -96,6 +96,10 @@ func (s *Session) Await(ctx context.Context, id string, run Run) (cell.Result, e
 	return r, err
 }
 
+// answerPatience is how much longer than a caller's limit a host may look whether
+// an answer may be typed: that the program asks, and that nobody would see it.
+const answerPatience = 2 * time.Second
+
 // Answer types the answer to what the active cell asks, and waits as Run does:
 // until the next question, the end, or the time is up. The Code of run is not
 // used.
@@ -107,7 +111,11 @@ func (s *Session) Answer(ctx context.Context, in wire.Input, run Run) (cell.Resu
 	req := wire.Answer{
 		Input: in, Question: run.Question, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting, Fire: run.NoWait, MaxLines: run.MaxLines, MaxBytes: run.MaxBytes, Hidden: run.hidden,
 	}
-	r, err := s.callCell(ctx, run.Timeout, wire.MethodAnswer, req)
+	limit := run.Timeout
+	if limit > 0 {
+		limit += answerPatience
+	}
+	r, err := s.callCell(ctx, limit, wire.MethodAnswer, req)
 	if err != nil {
 		return r, err
 	}
@@ -117,18 +125,41 @@ func (s *Session) Answer(ctx context.Context, in wire.Input, run Run) (cell.Resu
 	return s.giveKnown(ctx, r, run, begun)
 }
 
-// Fire gives code to the program and returns when the cell exists.
-func (s *Session) Fire(ctx context.Context, code string, timeout time.Duration) (r cell.Result, err error) {
+// Fire gives code to the program and returns when the cell exists. The host gives
+// the answers that are known before.
+func (s *Session) Fire(ctx context.Context, code string, timeout time.Duration, known ...cell.Known) (r cell.Result, err error) {
 	if code, err = Typable(code); err != nil {
 		return r, err
 	}
-	return s.callCell(ctx, 0, wire.MethodRun, wire.Run{Code: code, Timeout: timeout, Fire: true})
+	req := wire.Run{Code: code, Timeout: timeout, Fire: true}
+	if len(known) == 0 {
+		return s.callCell(ctx, 0, wire.MethodRun, req)
+	}
+	knowing := wire.RunKnowing{Run: req}
+	for _, k := range known {
+		knowing.Known = append(knowing.Known, wire.Known{Name: k.Name, Pattern: k.Pattern.String(), Text: k.Text, Secret: k.Secret})
+	}
+	return s.callCell(ctx, 0, wire.MethodRunKnowing, knowing)
+}
+
+// StartOf returns the event with which a cell began, or 0 where it is not known.
+func (s *Session) StartOf(id string) uint64 {
+	rec, err := s.loadCell(id)
+	if err != nil {
+		return 0
+	}
+	return rec.StartSeq
 }
 
 // Interrupt presses Ctrl-C once, and waits until the cell ends, asks something,
-// or the limit has passed. The result has no id if no cell ran.
-func (s *Session) Interrupt(ctx context.Context, limit time.Duration) (cell.Result, error) {
-	return s.callCell(ctx, limit, wire.MethodInt, wire.Interrupt{Timeout: limit})
+// or the limit of run has passed. The result has no id if no cell ran. The Code of
+// run is not used.
+func (s *Session) Interrupt(ctx context.Context, run Run) (cell.Result, error) {
+	r, err := s.callCell(ctx, run.Timeout, wire.MethodInt, wire.Interrupt{Timeout: run.Timeout, MaxLines: run.MaxLines, MaxBytes: run.MaxBytes})
+	if err != nil || r.CellID == "" {
+		return r, err
+	}
+	return s.Part(r, run, 0)
 }
 
 // Release ends the active cell and leaves its program running.

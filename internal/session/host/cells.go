@@ -61,12 +61,13 @@ type running struct {
 }
 
 // run sends code to the program and waits until the cell ends, the program
-// asks a question, or the caller's timeout passes.
-func (cs *cells) run(ctx context.Context, req wire.Run) (cell.Result, error) {
+// asks a question, or the caller's timeout passes. known are answers that the host
+// gives.
+func (cs *cells) run(ctx context.Context, req wire.Run, known ...cell.Known) (cell.Result, error) {
 	if req.Cell != "" {
 		return cs.rejoin(ctx, req)
 	}
-	r, id, err := cs.begin(req)
+	r, id, err := cs.begin(req, known)
 	if err != nil {
 		return cell.Result{}, err
 	}
@@ -112,7 +113,7 @@ func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) 
 }
 
 // begin makes a new cell the active one, before anything is sent.
-func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
+func (cs *cells) begin(req wire.Run, known []cell.Known) (r *running, id string, err error) {
 	if err := cs.h.requireRunning(); err != nil {
 		return nil, "", err
 	}
@@ -127,7 +128,7 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	r = &running{
 		cells: cs, id: id, changed: make(chan struct{}), released: wake.New(), state: cell.Begin(req.Code, cs.learned),
 		pass: &cellPass{sink: cell.NewSink(cs.store.OutputPath(id)), moved: wake.New()},
-		life: cellLife{Begun: cs.h.core.clock(), BegunTick: pty.Ticks(), Record: cell.Record{
+		life: cellLife{Begun: cs.h.core.clock(), BegunTick: pty.Ticks(), Known: known, Record: cell.Record{
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		}},
 	}
@@ -168,9 +169,12 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	return r, id, nil
 }
 
-// waysOut names what can be done about a cell that does not end.
-const waysOut = "'den poll' tells how it goes; 'den answer', 'den type' and 'den keys' reach its program; 'den int' interrupts it; " +
-	"'den release' gives the session back and leaves the program running; 'den kill' ends the session"
+// waysOut names what can be done about a cell that does not end, and lastWays what
+// is left where Ctrl-C does not end it.
+const (
+	waysOut  = "'den poll' tells how it goes; 'den answer', 'den type' and 'den keys' reach its program; 'den int' interrupts it; " + lastWays
+	lastWays = "'den release' gives the session back and leaves the program running; 'den kill' ends the session"
+)
 
 // cellEvent is the log's entry about a cell.
 type cellEvent struct {
@@ -339,6 +343,9 @@ func (r *running) finish(end cell.Result, problem string) {
 		r.patience.Stop()
 	}
 	c.mu.Lock()
+	if c.cell == r.pass && !r.state.ByShell {
+		r.pass.stayedOnAlt(c.term)
+	}
 	c.cell = nil
 	c.mu.Unlock()
 	if r.pass.hook != nil {
@@ -362,7 +369,7 @@ func (r *running) finish(end cell.Result, problem string) {
 	}
 	seq := c.position().Seq
 	r.update(func(rec *cell.Record) {
-		end.Interrupted = r.life.Pressed
+		end.Interrupted, end.Answered = r.life.Pressed, rec.Answered
 		rec.Result, rec.EndSeq = end, seq
 	})
 	r.cells.prune(end.OutputFile != "")

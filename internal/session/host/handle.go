@@ -60,10 +60,12 @@ func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
 		return call(req, func(k wire.Kill) (wire.Killed, error) { return h.kill(k.Grace) })
 	case wire.MethodRun:
 		return call(req, func(r wire.Run) (cell.Result, error) { return h.cells.run(ctx, r) })
+	case wire.MethodRunKnowing:
+		return call(req, func(r wire.RunKnowing) (cell.Result, error) { return h.cells.runKnowing(ctx, r) })
 	case wire.MethodAnswer:
 		return call(req, func(a wire.Answer) (cell.Result, error) { return h.cells.answer(ctx, a) })
 	case wire.MethodInt:
-		return call(req, func(i wire.Interrupt) (cell.Result, error) { return h.cells.interrupt(ctx, i.Timeout) })
+		return call(req, func(i wire.Interrupt) (cell.Result, error) { return h.cells.interrupt(ctx, i) })
 	case wire.MethodMarks:
 		return wire.Marks{Token: h.core.marksToken()}, h.requireRunning()
 	case wire.MethodRelease:

@@ -29,8 +29,8 @@ const (
 // interrupt presses Ctrl-C once and waits until the cell ends, the program asks
 // something, or the limit has passed. Code that was not sent yet will not be.
 // Interrupts of one session take turns.
-func (cs *cells) interrupt(ctx context.Context, limit time.Duration) (cell.Result, error) {
-	limit = cmp.Or(limit, intPatience)
+func (cs *cells) interrupt(ctx context.Context, req wire.Interrupt) (cell.Result, error) {
+	limit := cmp.Or(req.Timeout, intPatience)
 	r := cs.current()
 	select {
 	case cs.interrupting <- struct{}{}:
@@ -45,6 +45,7 @@ func (cs *cells) interrupt(ctx context.Context, limit time.Duration) (cell.Resul
 	}
 	r.join()
 	defer r.addAwaited(-1)
+	r.takes(cell.Limit{Lines: req.MaxLines, Bytes: req.MaxBytes})
 	res := r.within(ctx, intGrace, cell.Result.Final)
 	if !res.Final() {
 		var err error
@@ -84,7 +85,7 @@ func (cs *cells) interruptCell(ctx context.Context, r *running, limit time.Durat
 		return res, ctx.Err()
 	}
 	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' has not ended %s after Ctrl-C: %s has the terminal", res.CellID, limit, cs.h.describeForeground()),
-		"'den int' presses it again; 'den signal' sends other signals; 'den release' gives the session back and leaves the program running; 'den kill' ends the session")
+		"'den int' presses it again; 'den signal' sends other signals; %s", lastWays)
 }
 
 // markPressed records that the cell was interrupted. It reports whether its
@@ -229,9 +230,9 @@ func (r *running) endReleased() {
 // setWaiting records what the program waits for, or "". A program that waits
 // again behind an answer asks the next question, and so does one that shows
 // another question, as behind a read with a time limit. Every question is
-// logged.
+// logged. One whose answer is known is answered instead.
 func (r *running) setWaiting(what string, o cell.Observed) {
-	if !r.isNews(what, o) {
+	if !r.isNews(what, o) || r.giveKnown(what, o) {
 		return
 	}
 	now := r.outputSoFar()

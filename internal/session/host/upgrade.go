@@ -334,6 +334,7 @@ type cellLife struct {
 	AskedLeft   string        `json:"asked_left,omitempty"`  // what stood left of the cursor there
 	Answered    int           `json:"answered,omitempty"`    // core's inputs at the last answer
 	LostEvents  uint64        `json:"lost_events,omitempty"` // that the log had not recorded when it began
+	Known       []cell.Known  `json:"known,omitempty"`       // set once: answers that the host gives
 }
 
 // handover returns the state for the next binary. The cell's goroutine has

@@ -38,6 +38,9 @@ const (
 	// MethodInputIf sends input under conditions. It is a method of its own, so
 	// that a host which does not know them refuses it.
 	MethodInputIf = "input_if"
+	// MethodRunKnowing is MethodRun with answers that the host gives. It is a method
+	// of its own for the same reason.
+	MethodRunKnowing = "run_knowing"
 )
 
 // Input is text, a paste or chords for the program. One of the three is set.
@@ -305,6 +308,22 @@ type Run struct {
 	MaxBytes int `json:"max_bytes,omitempty"`
 }
 
+// RunKnowing is a Run to which some answers are known before. The host gives them
+// to the questions that match.
+type RunKnowing struct {
+	Run
+	Known []Known `json:"known"`
+}
+
+// Known is an answer to questions that match.
+type Known struct {
+	Name    string `json:"name"`    // by which the result tells that it was given
+	Pattern string `json:"pattern"` // a regular expression
+	Text    string `json:"text"`
+	// Secret keeps it from where the terminal would show it, and from a menu.
+	Secret bool `json:"secret,omitempty"`
+}
+
 // Answer is input for the active cell, which asks something. The result is that
 // of Run.
 type Answer struct {
@@ -324,7 +343,9 @@ type Answer struct {
 
 // Interrupt presses Ctrl-C and waits for the cell's end.
 type Interrupt struct {
-	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: five seconds
+	Timeout  time.Duration `json:"timeout_ns,omitempty"` // 0: five seconds
+	MaxLines int           `json:"max_lines,omitempty"`  // as of Run
+	MaxBytes int           `json:"max_bytes,omitempty"`
 }
 
 // Released says which cell was ended, and what still runs in the foreground.

@@ -8,6 +8,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/session"
+	"den/internal/session/cell"
 )
 
 // knowing returns what the flags of a verb mean that waits for code, with the
@@ -20,18 +21,24 @@ func (a *app) knowing(o runOptions, code string) (session.Run, error) {
 	if len(o.answers) > 0 && (o.keepWaiting || o.noWait) {
 		return run, fault.Errorf(fault.Usage, "--answer answers what --keep-waiting and --no-wait do not wait for")
 	}
-	for _, word := range o.answers {
+	run.Known, err = a.knownAnswers(o.answers)
+	return run, err
+}
+
+// knownAnswers reads the values of --answer.
+func (a *app) knownAnswers(words []string) (all []cell.Known, err error) {
+	for _, word := range words {
 		known, err := a.knownAnswer(word)
 		if err != nil {
-			return run, err
+			return nil, err
 		}
-		run.Known = append(run.Known, known)
+		all = append(all, known)
 	}
-	return run, nil
+	return all, nil
 }
 
 // knownAnswer reads PATTERN=ANSWER. The case of letters does not count.
-func (a *app) knownAnswer(word string) (k session.KnownAnswer, err error) {
+func (a *app) knownAnswer(word string) (k cell.Known, err error) {
 	pattern, text, ok := strings.Cut(word, "=")
 	if !ok || pattern == "" {
 		return k, fault.Hintf(fault.Errorf(fault.Usage, "--answer: it is not of the form PATTERN=ANSWER"), "for example --answer 'continue=y' or --answer 'password=@FILE'")

@@ -67,11 +67,20 @@ func (a *app) addRunFlags(cmd *cobra.Command, o *runOptions) {
 	f := cmd.Flags()
 	f.VarP(&o.timeout, "timeout", "t", "how long to wait; 0: no limit")
 	f.BoolVar(&o.keepWaiting, "keep-waiting", false, "keep waiting when the program asks something")
-	f.IntVar(&o.maxLines, "max-lines", 0, "print at most `N` lines: the first and the last")
-	f.StringVar(&o.grep, "grep", "", "print only lines that match the regular expression `R` (Go syntax)")
-	f.StringArrayVar(&o.answers, "answer", nil, "answer a question that matches a regular expression: `PATTERN=ANSWER`; =@FILE or =@env:NAME for secrets (repeatable)")
+	o.addCutFlags(cmd)
+	addAnswers(cmd, &o.answers)
 	f.BoolVar(&a.exitCode, exitCodeFlag, false, "exit with the command's own status, and with 125 for den's own errors")
 	f.BoolVar(&o.raw, "raw", false, "print the bytes as the program wrote them; with -j in base64, as \"raw\"")
+}
+
+// addCutFlags adds the flags that say what is printed of a long output.
+func (o *runOptions) addCutFlags(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&o.maxLines, "max-lines", 0, "print at most `N` lines: the first and the last")
+	cmd.Flags().StringVar(&o.grep, "grep", "", "print only lines that match the regular expression `R` (Go syntax)")
+}
+
+func addAnswers(cmd *cobra.Command, to *[]string) {
+	cmd.Flags().StringArrayVar(to, "answer", nil, "answer a question that matches a regular expression: `PATTERN=ANSWER`; =@FILE or =@env:NAME for secrets (repeatable)")
 }
 
 // request returns what the flags mean.
@@ -208,6 +217,7 @@ func (a *app) explainCell(r cell.Result, err error) {
 
 func (a *app) fireCmd() *cobra.Command {
 	var file string
+	var answers []string
 	timeout := duration(300 * time.Second)
 	cmd := a.onWord(&cobra.Command{
 		Use:     "fire [SESSION] CODE",
@@ -215,11 +225,23 @@ func (a *app) fireCmd() *cobra.Command {
 		Example: "  den fire work 'make test' -j\n  den poll work",
 		Args:    args(0, 2),
 	}, a.codeIn(&file), func(ctx context.Context, s *session.Session, code string) error {
-		r, err := s.Fire(ctx, code, time.Duration(timeout))
-		return a.result(err, map[string]any{"cell_id": r.CellID, "status": r.Status}, func(w io.Writer) { fmt.Fprintln(w, r.CellID) })
+		known, err := a.knownAnswers(answers)
+		if err != nil {
+			return err
+		}
+		r, err := s.Fire(ctx, code, time.Duration(timeout), known...)
+		if err != nil {
+			return err
+		}
+		fired := map[string]any{"cell_id": r.CellID, "status": r.Status}
+		if seq := s.StartOf(r.CellID); seq > 0 {
+			fired["seq"] = seq
+		}
+		return a.answer(fired, func(w io.Writer) { fmt.Fprintln(w, r.CellID) })
 	})
 	cmd.Flags().StringVar(&file, "file", "", "take the code from `F`")
 	cmd.Flags().VarP(&timeout, "timeout", "t", "after this long 'den poll' reports timeout; the cell keeps running")
+	addAnswers(cmd, &answers)
 	return cmd
 }
 
@@ -278,7 +300,7 @@ func (a *app) pollTarget(_ context.Context, args []string) (*session.Session, st
 }
 
 func (a *app) intCmd() *cobra.Command {
-	timeout := duration(5 * time.Second)
+	o := runOptions{timeout: duration(5 * time.Second)}
 	cmd := a.onSession(&cobra.Command{
 		Use:   "int [SESSION]",
 		Short: "Press Ctrl-C and wait for the running cell's end",
@@ -287,7 +309,11 @@ exit code and "left", the processes that outlived the cell. If the program asks 
 (exit 13), or runs on (exit 5), 'den int' again presses Ctrl-C again.`,
 		Example: "  den int work",
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
-		r, err := s.Interrupt(ctx, time.Duration(timeout))
+		req, err := o.request("")
+		if err != nil {
+			return err
+		}
+		r, err := s.Interrupt(ctx, req)
 		switch {
 		case err != nil:
 			return err
@@ -308,7 +334,8 @@ exit code and "left", the processes that outlived the cell. If the program asks 
 			}
 		})
 	})
-	cmd.Flags().VarP(&timeout, "timeout", "t", "how long to wait")
+	cmd.Flags().VarP(&o.timeout, "timeout", "t", "how long to wait")
+	o.addCutFlags(cmd)
 	return cmd
 }
 

@@ -164,7 +164,7 @@ func endedWithHost(s *session.Session, code string, begun time.Time, err error) 
 func (k Tool) runInterrupted(s *session.Session, c codeArgs) int {
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
-	r, err := s.Interrupt(ctx, intLimit)
+	r, err := s.Interrupt(ctx, session.Run{Timeout: intLimit})
 	if r.CellID == "" { // it did not react, or was done already
 		rec, lerr := s.Cells().Load("")
 		if lerr != nil {

@@ -274,7 +274,7 @@ func (k Tool) interrupt(args []string) int {
 		ctx, stop := untilInterrupted(syscall.SIGTERM)
 		defer stop()
 		var r cell.Result
-		r, err = s.Interrupt(ctx, intLimit)
+		r, err = s.Interrupt(ctx, session.Run{Timeout: intLimit})
 		asks = r.CellID != "" && !r.Final()
 	}
 	if asks || err != nil && !isOver(err) {
