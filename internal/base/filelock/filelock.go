@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -54,23 +55,29 @@ func Try(path string) (*os.File, error) {
 // Wait locks the whole file, which is created if it is missing. It waits until
 // nobody else holds it, or until the context ends.
 func Wait(ctx context.Context, path string) (*os.File, error) {
-	return wait(ctx, path, whole)
+	return open(path, func(f *os.File) error { return wait(ctx, f, whole) })
 }
 
-// WaitAt is Wait for one byte of a file, which need not exist in it: one file
-// holds as many locks as it has offsets. On systems other than Linux it locks
-// the whole file, so holders of different offsets wait for each other.
-func WaitAt(ctx context.Context, path string, offset int64) (*os.File, error) {
-	return wait(ctx, path, region{start: offset, length: 1})
-}
-
-func wait(ctx context.Context, path string, part region) (*os.File, error) {
+// WaitAt is Wait for single bytes of a file, which need not exist in it: one file
+// holds as many locks as it has offsets. Several are taken in ascending order, so
+// no two callers wait for each other. On systems other than Linux it locks the
+// whole file, so holders of different offsets do wait for each other.
+func WaitAt(ctx context.Context, path string, offsets ...int64) (*os.File, error) {
 	return open(path, func(f *os.File) error {
-		if ctx.Done() == nil {
-			return uninterrupted(func() error { return setLock(f, part, exclusive, blocking) })
+		for _, offset := range slices.Sorted(slices.Values(offsets)) {
+			if err := wait(ctx, f, region{start: offset, length: 1}); err != nil {
+				return err
+			}
 		}
-		return poll(ctx, func() error { return try(f, part) })
+		return nil
 	})
+}
+
+func wait(ctx context.Context, f *os.File, part region) error {
+	if ctx.Done() == nil {
+		return uninterrupted(func() error { return setLock(f, part, exclusive, blocking) })
+	}
+	return poll(ctx, func() error { return try(f, part) })
 }
 
 // open opens a lock file and closes it again if it cannot be locked.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"maps"
 	"os"
@@ -62,62 +63,92 @@ const (
 	maxCursor = statefile.Large
 )
 
-// Kept is a cursor in a file. Its holder has a lock on it.
+// Kept is a cursor in a file. Calls of its name take turns where they are about
+// the same session.
 type Kept struct {
 	Cursor
-	path string
-	lock *os.File
+	dir, name string
+	turns     *os.File // or nil: see Lock
 }
 
-// Open reads the cursor of a name, and waits until no other call uses it. The
-// caller closes it.
-func Open(ctx context.Context, root home.Home, name string, now time.Time) (*Kept, error) {
+// Open reads the cursor of a name. Only once a session is locked, what it says of
+// that is not changed by others. The caller closes it.
+func Open(root home.Home, name string, now time.Time) (*Kept, error) {
 	if err := ident.Check("cursor", name); err != nil {
 		return nil, err
 	}
 	if err := root.CheckOwner(); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(root.Path, "cursors")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	k := &Kept{dir: filepath.Join(root.Path, "cursors"), name: name}
+	if err := os.MkdirAll(k.dir, 0o700); err != nil {
 		return nil, fault.Errorf(fault.KindOf(err), "keep cursor '%s': %w", name, err)
 	}
-	k := &Kept{path: filepath.Join(dir, name+".json")}
-	var err error
-	if k.lock, err = filelock.Wait(ctx, filepath.Join(dir, name+".lock")); err != nil {
-		if ctx.Err() != nil {
-			err = fault.Hintf(fault.Errorf(fault.Busy, "another call uses the cursor '%s'", name), "callers that wait at the same time need a name each: '--as NAME'")
-		}
-		return nil, err
+	k.Cursor = NewCursor(now)
+	return k, k.load()
+}
+
+func (k *Kept) path() string { return filepath.Join(k.dir, k.name+".json") }
+
+// load reads the file. Without one the cursor stays as it is.
+func (k *Kept) load() error {
+	kept, found, err := statefile.Load[Cursor](k.path(), cursorVersion, maxCursor)
+	if err != nil {
+		return statefile.Advise(fmt.Errorf("read cursor '%s': %w", k.name, err), "without the file it begins anew")
 	}
-	found := false
-	if k.Cursor, found, err = statefile.Load[Cursor](k.path, cursorVersion, maxCursor); err != nil {
-		k.Close()
-		return nil, statefile.Advise(fmt.Errorf("read cursor '%s': %w", name, err), "without the file it begins anew")
+	if found {
+		k.Cursor = kept
 	}
-	if !found {
-		k.Cursor = NewCursor(now)
+	return nil
+}
+
+// Lock waits until no other call of the name is about one of the sessions, and
+// reads the cursor again. It is called once.
+func (k *Kept) Lock(ctx context.Context, sessions []*session.Session) (err error) {
+	offsets := make([]int64, len(sessions))
+	for i, s := range sessions {
+		h := fnv.New64a()
+		h.Write([]byte(s.Dir.ID)) // never fails
+		offsets[i] = int64(h.Sum64() >> 2)
 	}
-	return k, nil
+	k.turns, err = filelock.WaitAt(ctx, filepath.Join(k.dir, k.name+".lock"), offsets...)
+	switch {
+	case err == nil:
+		return k.load()
+	case ctx.Err() != nil:
+		return fault.Hintf(fault.Errorf(fault.Busy, "another call that uses the cursor '%s' waits for one of these sessions", k.name),
+			"callers that wait for the same session at the same time need a name each: '--as NAME'")
+	}
+	return err
 }
 
 // Advance keeps how far the caller is told now. Sessions that it did not ask
-// about stay as they were; those that are gone are forgotten.
+// about stay as they are; those that are gone are forgotten.
 func (k *Kept) Advance(to Cursor, root home.Home) error {
+	all, err := filelock.Wait(context.Background(), filepath.Join(k.dir, ".lock")) // no cursor has this name
+	if err != nil {
+		return err
+	}
+	defer all.Close()                // Best effort: the process's end does the same.
+	if err := k.load(); err != nil { // others may have advanced it
+		return err
+	}
 	k.Cursor = k.With(to)
 	maps.DeleteFunc(k.Sessions, func(id string, _ Place) bool {
 		_, err := os.Lstat(root.Dir(id).Path)
 		return errors.Is(err, fs.ErrNotExist)
 	})
-	if err := statefile.Replace(k.path, cursorVersion, k.Cursor); err != nil {
+	if err := statefile.Replace(k.path(), cursorVersion, k.Cursor); err != nil {
 		return fmt.Errorf("keep a cursor: %w", err)
 	}
 	return nil
 }
 
-// Close lets the next call have the cursor.
+// Close lets the next call have the sessions.
 func (k *Kept) Close() {
-	k.lock.Close() // Best effort: the process's end does the same.
+	if k.turns != nil {
+		k.turns.Close() // Best effort: the process's end does the same.
+	}
 }
 
 // With returns the cursor with the places of another.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
 	"den/internal/screen/eventlog"
@@ -211,14 +212,22 @@ const (
 	beforeWrite
 )
 
+// keep opens a cursor, and locks all sessions of which there may be news.
+func (w *world) keep(name string) (*news.Kept, []*session.Session) {
+	w.t.Helper()
+	k, err := news.Open(w.root, name, time.Now())
+	w.check(err)
+	all, err := news.SessionsOf(w.root, k.Cursor, session.Options{})
+	w.check(err)
+	w.check(k.Lock(w.t.Context(), all))
+	return k, all
+}
+
 // next is one call, which is killed at a moment.
 func (c *caller) next(t *testing.T, w *world, killed int) news.Answer {
 	t.Helper()
-	k, err := news.Open(t.Context(), w.root, c.name, time.Now())
-	w.check(err)
+	k, all := w.keep(c.name)
 	defer k.Close()
-	all, err := news.SessionsOf(w.root, k.Cursor, session.Options{})
-	w.check(err)
 	a, err := news.Next(t.Context(), all, k.Cursor, news.Request{Timeout: time.Nanosecond})
 	w.check(err)
 	if killed == beforePrint {
@@ -320,11 +329,8 @@ func TestPastQuestionsEndNoWait(t *testing.T) {
 	s.fire()
 	s.ask("one", false)
 	s.answer()
-	k, err := news.Open(t.Context(), w.root, c.name, time.Now())
-	w.check(err)
+	k, all := w.keep(c.name)
 	defer k.Close()
-	all, err := news.SessionsOf(w.root, k.Cursor, session.Options{})
-	w.check(err)
 	answers := make(chan news.Answer, 1)
 	go func() {
 		a, err := news.Next(t.Context(), all, k.Cursor, news.Request{})
@@ -349,11 +355,8 @@ func TestWaits(t *testing.T) {
 	one, two := w.open("one"), w.open("two")
 	one.fire()
 	two.fire()
-	k, err := news.Open(t.Context(), w.root, "a", time.Now())
-	w.check(err)
+	k, all := w.keep("a")
 	defer k.Close()
-	all, err := news.SessionsOf(w.root, k.Cursor, session.Options{})
-	w.check(err)
 	next := func(req news.Request) <-chan news.Answer {
 		answers := make(chan news.Answer, 1)
 		go func() {
@@ -377,22 +380,53 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// Calls of one name take turns.
+// Calls of one name take turns where they are about the same session, and only
+// there.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.open("s")
-	k, err := news.Open(t.Context(), w.root, "a", time.Now())
-	w.check(err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	if _, err := news.Open(ctx, w.root, "a", time.Now()); err == nil || !strings.Contains(err.Error(), "another call") {
-		t.Errorf("a second call: %v", err)
+	one, two := w.open("one"), w.open("two")
+	lock := func(ctx context.Context, of ...*fake) (*news.Kept, []*session.Session, error) {
+		t.Helper()
+		k, err := news.Open(w.root, "a", time.Now())
+		w.check(err)
+		t.Cleanup(k.Close)
+		var sessions []*session.Session
+		for _, f := range of {
+			sessions = append(sessions, session.In(f.dir, session.Options{}))
+		}
+		return k, sessions, k.Lock(ctx, sessions)
 	}
-	k.Close()
-	again, err := news.Open(t.Context(), w.root, "a", time.Now())
+	first, ofFirst, err := lock(t.Context(), one)
 	w.check(err)
-	again.Close()
+	second, ofSecond, err := lock(t.Context(), two)
+	w.check(err)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := lock(ended, two, one); fault.KindOf(err) != fault.Busy || !strings.Contains(err.Error(), "another call") {
+		t.Errorf("a call about both: %v", err)
+	}
+	one.fire()
+	one.end(1, false)
+	two.fire()
+	two.end(2, false)
+	tell := func(k *news.Kept, of []*session.Session, want string) {
+		t.Helper()
+		a, err := news.Next(t.Context(), of, k.Cursor, news.Request{Timeout: time.Nanosecond})
+		w.check(err)
+		if len(a.Events) != 1 || say(a.Events[0]) != want {
+			t.Errorf("told %+v, want %q", a.Events, want)
+		}
+		w.check(k.Advance(a.Cursor, w.root))
+		k.Close()
+	}
+	tell(first, ofFirst, "one done 1")
+	tell(second, ofSecond, "two done 2")
+	k, all, err := lock(t.Context(), one, two)
+	w.check(err)
+	if a, err := news.Next(t.Context(), all, k.Cursor, news.Request{Timeout: time.Nanosecond}); err != nil || len(a.Events) != 0 {
+		t.Errorf("both were told: %+v, %v", a, err)
+	}
 }
 
 // What happened long before a cursor's first use is not told, nor the end of

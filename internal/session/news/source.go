@@ -298,6 +298,7 @@ const glance = 2 * time.Second
 
 // works reports whether the program of a session without cells does something that
 // comes to an end. A server does not. That it waits for input is noted as an event.
+// Of a host that could not be asked in time it is not known, so something may come.
 func (c *collector) works(ctx context.Context, src *source) bool {
 	if src.hit {
 		return false
@@ -309,7 +310,7 @@ func (c *collector) works(ctx context.Context, src *source) bool {
 	r, err := src.s.Wait(ctx, w)
 	switch {
 	case err != nil:
-		return fault.KindOf(err) == fault.NotRunning // its end is about to be told
+		return mayTell(err)
 	case r.Status == wire.WaitEnded:
 		return true
 	case r.Matched:
@@ -320,11 +321,21 @@ func (c *collector) works(ctx context.Context, src *source) bool {
 	}
 	status, err := src.s.HostStatus(ctx)
 	if err != nil || status.Ready == nil {
-		return fault.KindOf(err) == fault.NotRunning
+		return mayTell(err)
 	}
 	about := status.Ready.State == "ready" && slices.Contains(r.Unmet, "ready")
 	gone := status.Ready.State == "unknown" && status.Foreground == nil // its end is about to be told
 	return about || gone || status.Ready.State == "busy" && !status.Ready.Outside
+}
+
+// mayTell reports whether a session may have news although its host gave an error:
+// its end is about to be told, or it did not answer in time.
+func mayTell(err error) bool {
+	switch fault.KindOf(err) {
+	case fault.NotRunning, fault.Unreachable, fault.Timeout:
+		return true
+	}
+	return errors.Is(err, context.DeadlineExceeded)
 }
 
 // note keeps that an event was told which no log has.

@@ -92,7 +92,7 @@ func (a *app) runNext(ctx context.Context, names []string, o nextOptions) error 
 	if err != nil {
 		return err
 	}
-	k, err := a.openCursor(ctx, root, o)
+	k, err := news.Open(root, cmp.Or(o.as, a.getenv("DEN_SESSION"), "default"), time.Now())
 	if err != nil {
 		return err
 	}
@@ -104,6 +104,9 @@ func (a *app) runNext(ctx context.Context, names []string, o nextOptions) error 
 	}
 	if len(sessions) == 0 {
 		return fault.Hintf(fault.Errorf(fault.NotFound, "no session is active in %s, and of none that is over is there news", root.Path), "start one with 'den new NAME'")
+	}
+	if err := lockFor(ctx, k, sessions, time.Duration(o.timeout)); err != nil {
+		return err
 	}
 	begun := time.Now()
 	told, err := news.Next(ctx, sessions, k.Cursor, req)
@@ -141,14 +144,14 @@ func (a *app) printNews(told news.Answer) error {
 	return nil
 }
 
-// openCursor opens the cursor of the caller, within the time that it may wait.
-func (a *app) openCursor(ctx context.Context, root home.Home, o nextOptions) (*news.Kept, error) {
-	if o.timeout > 0 {
+// lockFor locks the sessions, within the time that the caller may wait.
+func lockFor(ctx context.Context, k *news.Kept, sessions []*session.Session, limit time.Duration) error {
+	if limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(o.timeout))
+		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	return news.Open(ctx, root, cmp.Or(o.as, a.getenv("DEN_SESSION"), "default"), time.Now())
+	return k.Lock(ctx, sessions)
 }
 
 // named finds sessions by their names.
