@@ -176,7 +176,8 @@ func (a *app) eventsCmd() *cobra.Command {
 message is sent, when the program rings the bell, sends a notification, reports its progress
 or writes to the clipboard, and when the session closes. It follows the event log, so no
 event is missed, and it works for a session that is over. It begins now, or with --all at the beginning of the log. With a CELL only
-that cell's events are printed, from its start.`,
+that cell's events are printed, from its start; with -1 and a CELL what happened before is left
+out, but for its end or the question that it asks.`,
 		Example: "  den events work\n  den events work -1 && echo 'a cell has ended or asks'",
 		Args:    args(0, 2),
 	}, a.pollTarget, func(ctx context.Context, s *session.Session, id string) error {
@@ -192,15 +193,25 @@ func (a *app) runEvents(ctx context.Context, s *session.Session, id string, once
 	if err != nil {
 		return err
 	}
+	old := uint64(0) // of a cell that is waited for only its end or its question is told of what happened before
+	if once && id != "" && !all {
+		if old, err = s.LastSeq(ctx); err != nil {
+			return err
+		}
+	}
 	enough := errors.New("a cell ended or asks")
 	err = s.Events(ctx, after, func(e session.Event) error {
 		if id != "" && e.CellID != "" && e.CellID != id {
 			return nil
 		}
+		last := once && (e.CellEnded() || stillAsks(s, e))
+		if e.Seq <= old && !last {
+			return nil
+		}
 		if err := a.printJSON(e); err != nil {
 			return err
 		}
-		if once && (e.CellEnded() || stillAsks(s, e)) {
+		if last {
 			return enough
 		}
 		return nil
