@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"slices"
 	"strings"
 
 	"den/internal/base/lazy"
@@ -49,6 +50,78 @@ func Question(lines []ShownLine, at int, left string, hidden bool) string {
 	}
 	text = text[max(0, len(text)-MaxQuestion):]
 	return strings.Trim(strings.Join(text, "\n"), "\n ")
+}
+
+// ScreenQuestion is Question for a program that draws the whole screen. A hidden
+// cursor need not stand in the menu: the line that is chosen does. Where it is
+// shown, lines that begin as those of a menu may be a text that is edited, unless
+// one is chosen or the cursor is behind them.
+func ScreenQuestion(lines []ShownLine, at int, left string, hidden bool) string {
+	lines = withoutFrames(lines)
+	if hidden {
+		at = chosenLine(lines, at)
+	}
+	top, bottom := block(lines, at)
+	outdent(lines[top:bottom])
+	if hidden {
+		return Question(lines, at, left, true)
+	}
+	_, last, choices, inverse := choicesIn(lines[top:bottom], at-top)
+	if choices < 2 || !inverse && at <= top+last && !slices.ContainsFunc(lines[top:bottom], isPointed) {
+		return strings.TrimSpace(left)
+	}
+	return Question(lines, at, left, false)
+}
+
+// chosenLine returns the only line of the screen that is chosen, or else at. Lines
+// at its edges may show what the program does.
+func chosenLine(lines []ShownLine, at int) int {
+	for edge := range 2 {
+		var found []int
+		for i := edge; i < len(lines)-edge; i++ {
+			if lines[i].Marked || isPointed(lines[i]) {
+				found = append(found, i)
+			}
+		}
+		if len(found) == 1 {
+			return found[0]
+		}
+	}
+	return at
+}
+
+// isPointed reports whether a pointer stands before a line's text.
+func isPointed(l ShownLine) bool {
+	mark := pointer.Get().FindString(l.Text)
+	return mark != "" && strings.TrimSpace(l.Text[len(mark):]) != ""
+}
+
+// withoutFrames returns lines without the boxes around them.
+func withoutFrames(lines []ShownLine) []ShownLine {
+	bare := slices.Clone(lines)
+	for i := range bare {
+		bare[i].Text = strings.TrimRight(strings.Map(func(r rune) rune {
+			if r >= '\u2500' && r <= '\u259f' { // lines, corners and blocks
+				return ' '
+			}
+			return r
+		}, bare[i].Text), " ")
+	}
+	return bare
+}
+
+// outdent leaves lines a margin of two columns, for the mark of the one that is
+// chosen, where all have more.
+func outdent(lines []ShownLine) {
+	margin := -1
+	for _, l := range lines {
+		if !isBlank(l) && (margin < 0 || indentOf(l.Text) < margin) {
+			margin = indentOf(l.Text)
+		}
+	}
+	for i := range lines {
+		lines[i].Text = lines[i].Text[min(max(margin-2, 0), len(lines[i].Text)):]
+	}
 }
 
 // ShowsQuestion reports whether lines show all lines of a question in their order,

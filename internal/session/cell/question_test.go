@@ -51,6 +51,57 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
+// Of a program that draws the whole screen the question is its menu, too, wherever
+// the cursor is, and of others the line of the cursor.
+func TestScreenQuestion(t *testing.T) {
+	t.Parallel()
+	box := `
+          ┌────────┤ What now? ├────────┐
+          │                             │
+          │   Choose an action:         │
+          │     Build                   │
+          │     Test                    │
+          │     Archive                 │
+          │                             │
+          └─────────────────────────────┘`
+	for name, test := range map[string]struct {
+		screen string
+		marked string // of lines that are shown in inverse, a part
+		cursor string // the line of the cursor, which stands behind this
+		hidden bool
+		want   string
+	}{
+		"a box":                       {screen: box, marked: "Test", hidden: true, want: "Choose an action:\n    Build\n>   Test\n    Archive"},
+		"a box, the cursor in it":     {screen: box, marked: "Test", cursor: "          │     Test", want: "Choose an action:\n    Build\n>   Test\n    Archive"},
+		"a list with a status line":   {screen: "files 3/7\n  a.go\n  b.go\n  c.go\n\nF1 help", marked: "b.go F1", hidden: true, want: "a.go\n> b.go\n  c.go"},
+		"a prompt below":              {screen: "Choose:\n  1) build\n  2) test\nNumber: ", cursor: "Number: ", want: "Choose:\n  1) build\n  2) test\nNumber:"},
+		"a pointer":                   {screen: "Pick one:\n  red\n> green\n  blue", hidden: true, want: "Pick one:\n  red\n> green\n  blue"},
+		"an editor":                   {screen: "# Todo\n1. eat\n2. sleep\n~\n~", cursor: "1. e", want: "1. e"},
+		"a pager":                     {screen: "a text\nof two lines\n(END)", marked: "(END)", cursor: "(END)", want: "(END)"},
+		"a form":                      {screen: "  Name: \n  Mail: ", cursor: "  Name: ", want: "Name:"},
+		"nothing but a hidden cursor": {screen: "", hidden: true, want: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var lines []cell.ShownLine
+			at := 0
+			for i, line := range strings.Split(test.screen, "\n") {
+				marked := false
+				for part := range strings.FieldsSeq(test.marked) {
+					marked = marked || strings.Contains(line, part)
+				}
+				lines = append(lines, cell.ShownLine{Text: line, Marked: marked})
+				if test.cursor != "" && strings.HasPrefix(line, test.cursor) {
+					at = i
+				}
+			}
+			if got := cell.ScreenQuestion(lines, at, test.cursor, test.hidden); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // A menu longer than a question may be is told with its end.
 func TestLongMenu(t *testing.T) {
 	t.Parallel()

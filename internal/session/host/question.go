@@ -15,8 +15,16 @@ func (r *running) question(o cell.Observed) string {
 	c := r.cells.h.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if o.AltScreen || c.term.ScreenLine()+int64(c.term.Cursor().Row) != o.Line { // the next look tells
+	if c.term.ScreenLine()+int64(c.term.Cursor().Row) != o.Line { // the next look tells
 		return left
+	}
+	if o.AltScreen {
+		_, rows := c.term.Size()
+		var lines []cell.ShownLine
+		for i := range rows {
+			lines = append(lines, shownLine(c.term.Row(i)))
+		}
+		return cell.ScreenQuestion(lines, c.term.Cursor().Row, left, o.CursorHidden)
 	}
 	lines, at := c.linesAround(max(r.pass.Line+1, c.shell.Start.Line, r.askedBefore(o.Line)))
 	return cell.Question(lines, at, left, o.CursorHidden)
