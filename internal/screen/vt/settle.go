@@ -10,6 +10,7 @@ import "fmt"
 // only once it is shown.
 //
 // What a user sets for good stays: tab stops, the cursor's shape, colours, titles.
+// Nobody wants none of the tab stops.
 func (t *Terminal) Settling() []byte {
 	var b []byte
 	add := func(is bool, s string) {
@@ -38,6 +39,7 @@ func (t *Terminal) Settling() []byte {
 		}
 	}
 	add(!alt && t.row(t.cur.y).size != SingleSize, "\x1b#5")
+	add(t.tabs == tabStops{}, "\x1b[?5W")
 	add(m.has(modeInsert), "\x1b[4l")
 	add(m.has(modeNewLine), "\x1b[20l")
 	if m.mouse != MouseNone {

@@ -51,6 +51,19 @@ func TestSettling(t *testing.T) {
 	}
 }
 
+// Tab stops that are all gone come back; those that somebody has set stay.
+func TestSettlingTabs(t *testing.T) {
+	for left, want := range map[string]string{"\x1b[3g": "a       b", "\x1b[3g\x1b[5G\x1bH\r": "a   b", "": "a       b"} {
+		term := vt.New(vt.Config{Cols: 20, Rows: 6})
+		term.Write([]byte(left))
+		settle(t, term)
+		term.Write([]byte("a\tb"))
+		if got := string(term.AppendText(nil)); got != want {
+			t.Errorf("behind %q: %q, want %q", left, got, want)
+		}
+	}
+}
+
 func TestAppendPrinted(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"a\tb", "a\tb"},

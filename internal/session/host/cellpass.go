@@ -32,6 +32,10 @@ type passState struct {
 	Ends    int      `json:"ends"`               // that the shell told before
 	Over    bool     `json:"over"`               // the shell said that the command ended
 	TypedAt *typedAt `json:"typed_at,omitempty"` // or nil: where the code was typed, for a shell
+	// EchoLeft is what is to come of the terminal's own echo of the line that was
+	// typed, and nothing came before it. Only a shell without an editor is known to
+	// leave that to the terminal.
+	EchoLeft []byte `json:"echo_left,omitempty"`
 
 	Limit cell.Limit `json:"limit,omitzero"`  // what the callers take of the output
 	Alt   []string   `json:"alt,omitempty"`   // what the program left on the alternate screen
@@ -71,10 +75,17 @@ func (c *core) feedLocked(chunk []byte) {
 				n = end + 1
 			}
 		}
+		echoed := c.cell.echoed(chunk[:n])
+		if echoed > 0 {
+			n = echoed
+		}
 		if c.cell.marked > 0 {
 			c.cell.marked -= bytes.Count(chunk[:n], newline)
 		}
 		c.term.Write(chunk[:n]) // never fails
+		if echoed > 0 && len(c.cell.EchoLeft) == 0 {
+			c.beginBehindEchoLocked()
+		}
 		if hook := c.cell.hook; hook != nil {
 			hook.pushLocked(chunk[:n], cursorPlace(c.term))
 		}
@@ -83,6 +94,29 @@ func (c *core) feedLocked(chunk []byte) {
 		c.cell.follow(c.term, false)
 	}
 	c.cell.moved.Set()
+}
+
+// echoed takes the begin of a part that is the terminal's echo.
+func (p *cellPass) echoed(part []byte) (n int) {
+	if n = min(len(p.EchoLeft), len(part)); n == 0 {
+		return 0
+	}
+	if !bytes.Equal(part[:n], p.EchoLeft[:n]) {
+		p.EchoLeft = nil // it is found on the screen, if it is there
+		return 0
+	}
+	p.EchoLeft = p.EchoLeft[n:]
+	return n
+}
+
+// beginBehindEchoLocked begins the output of the line that was typed: its echo is
+// complete, and nothing else was printed. What comes may be written over the echo.
+func (c *core) beginBehindEchoLocked() {
+	at := cursorPlace(c.term)
+	left := c.coverInputLocked(vt.Mark{Line: at.Line, Col: at.Col})
+	p := c.cell
+	p.take = cell.NewCollector(p.sink, at.Line, at.Col, p.SentSeq)
+	p.take.LeftUpTo(left)
 }
 
 // beginMark begins the mark by which a shell says that a command begins.
@@ -272,6 +306,14 @@ func (p *cellPass) leftAlt(term *vt.Terminal) {
 		p.Lacks = "what is no more on the alternate screen, which the program did not leave"
 	}
 	p.Alt = nil
+}
+
+// stayedOnAlt notes that a program which goes on is on the alternate screen: what
+// scrolled there is nowhere.
+func (p *cellPass) stayedOnAlt(term *vt.Terminal) {
+	if p.Lacks == "" && term.Modes().AltScreen && term.LostRows() > p.Lost {
+		p.Lacks = "lines that scrolled away on the alternate screen, which the program did not leave"
+	}
 }
 
 // follow collects the rows that scrolled off the screen: all of them, or those of

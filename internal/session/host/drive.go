@@ -335,6 +335,7 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 	if !r.state.ByShell {
 		p.prompt = r.state.Prompt.Text
 	}
+	p.EchoLeft = nil
 	if a.Input.Whole {
 		p.TypedAt = &typedAt{o.Line, o.Left.Col, strings.Split(a.Input.Text, "\n")}
 		return
@@ -344,6 +345,9 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 		p.take.ExpectRedrawn(a.Input.Text, r.state.Prompt.Text)
 	} else {
 		p.take.Expect(a.Input.Text)
+		if r.state.ByShell && c.shell.Plain && !c.shell.Inner {
+			p.EchoLeft = []byte(a.Input.Text + "\r\n")
+		}
 	}
 }
 
