@@ -24,7 +24,7 @@ import (
 )
 
 func (a *app) dashboardCmd() *cobra.Command {
-	var all, web, actions bool
+	var all, one, web, actions bool
 	cmd := &cobra.Command{
 		Use:   "dashboard [SESSION] | dashboard --web [ADDR]",
 		Short: "Watch all sessions, live and in the past",
@@ -51,11 +51,12 @@ to agents, take terminals over and stop things, and ADDR has to be on this machi
 			if len(args) > 0 {
 				ref = args[0]
 			}
-			return a.runDashboard(ref, len(args) > 0, all)
+			return a.runDashboard(ref, len(args) > 0, all, one)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also show sessions that are over")
+	cmd.Flags().BoolVar(&one, "one-home", false, "show one Home at a time, first that of --home; H picks another")
 	cmd.Flags().BoolVar(&web, "web", false, "serve a page for browsers instead")
 	cmd.Flags().BoolVar(&actions, "allow-actions", false, "with --web: let the page answer, send messages, take over and stop")
 	return a.fileFlag(cmd)
@@ -95,7 +96,7 @@ func appendIf(apply bool, argv []string, words ...string) []string {
 }
 
 // runDashboard shows the terminal's dashboard.
-func (a *app) runDashboard(ref string, named, all bool) error {
+func (a *app) runDashboard(ref string, named, all, one bool) error {
 	root, err := a.home()
 	if err != nil {
 		return err
@@ -115,6 +116,9 @@ func (a *app) runDashboard(ref string, named, all bool) error {
 	defer model.Close()
 	if a.json {
 		list := model.List()
+		if one {
+			list.Homes = slices.DeleteFunc(list.Homes, func(h dashboard.Home) bool { return !h.Own })
+		}
 		if !all {
 			list = list.Active()
 		}
@@ -129,6 +133,7 @@ func (a *app) runDashboard(ref string, named, all bool) error {
 	}
 	// The dashboard is in the other binary, so that this one starts faster.
 	argv := appendIf(all, []string{binary, "tui", "-home", root.Path, "-select", ref}, "-all")
+	argv = appendIf(one, argv, "-one-home")
 	config, err := a.workspaceToShow()
 	if err != nil {
 		return err

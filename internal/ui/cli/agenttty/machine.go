@@ -236,7 +236,7 @@ func dashboardFlags(f *pflag.FlagSet) {
 	f.String("session", "", "the session to begin with")
 }
 
-// dashboard shows den's own.
+// dashboard shows den's own, of one Home.
 func dashboard(c *call) (outcome, error) {
 	root, err := c.home()
 	if err != nil {
@@ -245,7 +245,7 @@ func dashboard(c *call) (outcome, error) {
 	if c.json {
 		return outcome{}, coded(invalidInput, "dashboard has no --json")
 	}
-	args := []string{"dashboard", "--home", root.Path}
+	args := []string{"dashboard", "--one-home", "--home", root.Path}
 	if ref := c.str("session"); ref != "" {
 		d, err := find(root, ref)
 		if err != nil {

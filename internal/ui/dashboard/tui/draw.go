@@ -39,6 +39,8 @@ func (u *ui) draw() string {
 	}
 	lines := append(make([]string, 0, u.height), u.drawHeader())
 	switch {
+	case u.homes.open:
+		lines = append(lines, u.drawHomes(u.width, u.height-2)...)
 	case u.agents.open:
 		lines = append(lines, u.drawAgents(u.width, u.height-2)...)
 	case u.sleepers.open:
@@ -88,6 +90,9 @@ func (u *ui) drawHeader() string {
 		}
 		if n := len(u.list.Homes); n > 1 {
 			left += fmt.Sprintf(" in %d Homes", n)
+		}
+		if u.homes.shown != "" {
+			left += " in " + tilde(plain(u.homes.shown))
 		}
 		if u.list.Problem != "" {
 			left += "  " + plain(u.list.Problem)
@@ -217,6 +222,9 @@ func (u *ui) drawScreen(f *dashboard.Frame, width, height int) []string {
 func (u *ui) drawFooter() string {
 	if u.filtering {
 		return fit(accent.Render(" / ")+u.filter+bar.Render(" ")+faint.Render("  Enter: keep  Esc: all again"), u.width)
+	}
+	if u.homes.open {
+		return u.homesFooter()
 	}
 	if u.agents.open {
 		return u.agentsFooter()

@@ -37,6 +37,7 @@ type Options struct {
 	Now     func() time.Time // for ages
 	All     bool             // begin with the sessions that are over, too
 	Select  string           // the name or id of the session to begin with, or empty
+	OneHome string           // the path of the one Home to begin with, or empty: all are shown
 	Self    string           // the id of the session that this runs in, which is not shown, or empty
 	// Decide carries out a way to decide what waits, by its id, and says what
 	// came of it. Or nil: nothing is decided here.
@@ -87,6 +88,7 @@ func show(args, environ []string, stdout, stderr io.Writer) error {
 	root := f.String("home", "", "the own Home, a `DIR`")
 	ref := f.String("select", "", "the `SESSION` to begin with")
 	all := f.Bool("all", false, "also sessions that are over")
+	one := f.Bool("one-home", false, "one Home at a time")
 	if err := f.Parse(args); err != nil {
 		return fault.Errorf(fault.Usage, "%w", err)
 	}
@@ -112,6 +114,9 @@ func show(args, environ []string, stdout, stderr io.Writer) error {
 	o := Options{
 		Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref, Self: getenv("DEN_SESSION_ID"),
 		Nights: nightsOf(getenv), Decide: decideFor(k, model),
+	}
+	if *one {
+		o.OneHome = h.Path
 	}
 	if k != nil {
 		o.Agents = k.Now

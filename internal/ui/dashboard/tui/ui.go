@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"maps"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -19,7 +20,8 @@ type ui struct {
 	now  func() time.Time
 
 	width, height int
-	list          *dashboard.Listing // or nil: not read yet
+	list          *dashboard.Listing // what is shown of known, or nil: not read yet
+	known         *dashboard.Listing // or nil, as list
 	all           bool               // sessions that are over, too
 	byNeed        bool               // what needs a person is first
 	touched       bool               // somebody has pressed a key: somebody is there
@@ -43,6 +45,7 @@ type ui struct {
 	line    *dashboard.Timeline // or nil: not read yet
 	lineAt  uint64              // the event up to which it was asked for
 
+	homes    homes
 	agents   agents
 	sleepers sleepers
 	self     string // the id of the session that this runs in, or empty
@@ -64,7 +67,7 @@ type visit struct {
 }
 
 func newUI(o Options, p *pump) *ui {
-	return &ui{pump: p, now: o.Now, all: o.All, selectNext: o.Select, self: o.Self, decides: o.Decide, last: map[string]string{}, viewport: viewport{follow: true}}
+	return &ui{pump: p, homes: homes{shown: o.OneHome}, now: o.Now, all: o.All, selectNext: o.Select, self: o.Self, decides: o.Decide, last: map[string]string{}, viewport: viewport{follow: true}}
 }
 
 // tickMsg lets ages grow and asks for what has happened since.
@@ -101,9 +104,8 @@ func (u *ui) update(msg tea.Msg) tea.Cmd {
 		u.askTimeline()
 		return tick()
 	case listMsg:
-		u.list = without(msg.list, u.self)
-		maps.DeleteFunc(u.last, func(id, _ string) bool { _, ok := u.list.Find(id); return !ok })
-		u.refresh()
+		u.setList(without(msg.list, u.self))
+		maps.DeleteFunc(u.last, func(id, _ string) bool { _, ok := u.known.Find(id); return !ok })
 		u.look()
 	case frameMsg:
 		u.takeFrame(msg)
@@ -228,6 +230,9 @@ func (u *ui) key(k tea.KeyPressMsg) tea.Cmd {
 	case u.filtering:
 		u.filterKey(k)
 		return nil
+	case u.homes.open && name != "q":
+		u.homesKey(name)
+		return nil
 	case u.agents.open && name != "q":
 		u.agentsKey(name)
 		return nil
@@ -250,6 +255,12 @@ func (u *ui) key(k tea.KeyPressMsg) tea.Cmd {
 	case "s":
 		u.byNeed = !u.byNeed
 		u.refresh()
+	case "H":
+		if u.homes.shown == "" {
+			u.viewport.key(name)
+			break
+		}
+		u.homes.open, u.homes.at = true, u.homes.shown
 	case "w":
 		u.agents.open = u.agents.there()
 	case "t":
@@ -376,6 +387,9 @@ var helpText = []string{
 func (u *ui) drawHelp() []string {
 	lines := []string{bar.Render(ends(" den dashboard", "any key: back ", u.width))}
 	for _, l := range helpText {
+		if u.homes.shown != "" {
+			l = strings.Replace(l, " H J K L         move", " H   J K L       another Home;  move", 1)
+		}
 		lines = append(lines, fit(l, u.width))
 	}
 	return fill(lines, u.width, u.height)

@@ -67,6 +67,37 @@ func newSample(width, height int) *ui {
 	return u
 }
 
+// Of one Home at a time only its sessions are shown, and H picks another.
+func TestOneHome(t *testing.T) {
+	l := sample()
+	other := l.Homes[1].Path
+	u := newUI(Options{Now: func() time.Time { return noon }, OneHome: "/a/home"}, newPump(nil))
+	u.Update(tea.WindowSizeMsg{Width: 100, Height: 24})
+	u.Update(listMsg{l})
+	shows := func(want, not string) {
+		t.Helper()
+		if text := ansi.Strip(u.draw()); !strings.Contains(text, want) || strings.Contains(text, not) {
+			t.Errorf("want %q and not %q in:\n%s", want, not, text)
+		}
+	}
+	shows("work", "far")
+	press(u, "H")
+	shows("› /a/home", "/unreadable")
+	press(u, "down")
+	shows("› /another/home", "› /a/home")
+	press(u, "enter")
+	shows("far", "work")
+	if u.homes.shown != other {
+		t.Errorf("shown is %q", u.homes.shown)
+	}
+	u.Update(listMsg{l}) // it stays
+	shows("far", "work")
+	press(u, "H", "a")
+	shows("/unreadable", "no such")
+	press(u, "esc")
+	shows("far", "work")
+}
+
 func press(u *ui, keys ...string) {
 	special := map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "enter": tea.KeyEnter, "esc": tea.KeyEscape, "home": tea.KeyHome, "backspace": tea.KeyBackspace}
 	for _, k := range keys {
