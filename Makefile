@@ -45,6 +45,12 @@ demo: setup build ## see it work: a shell, a REPL, an editor, a crash, a picture
 readme-media: build ## make the README's pictures: a story with real coding agents, filmed, and both dashboards
 	@sh scripts/readme-media
 
+.PHONY: readme-promote
+readme-promote: build ## make the README's pictures three times, and replace those that are there if nothing leaked and PROMOTE_SEEN=yes
+	@runs=$$(mktemp -d) && for n in 1 2 3; do \
+		OUT=$$runs/$$n/pictures LOGS=$$runs/$$n/logs sh scripts/readme-media || exit 1; \
+	done && sh scripts/promote docs/media $$runs/1 $$runs/2 $$runs/3
+
 .PHONY: lint
 lint: ## gofmt, go vet, staticcheck, what no program reaches, and a build for other systems
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
