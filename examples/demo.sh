@@ -54,7 +54,7 @@ cat "$out/poem.txt"
 say 'A crash: the session is over, its last words are not.'
 run new crash --cols 80 --rows 20 sh -c 'echo working; sleep 0.3; echo "panic: out of luck"; kill -SEGV $$'
 run wait crash --exit -j || :
-run history crash -n 1
+run history crash -n 5
 
 say 'What was on the screen a moment before? The recording knows.'
 run snapshot crash --at 0.1s
