@@ -48,7 +48,7 @@ var allowed = map[string][]string{
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/render", "internal/screen/render/film", "internal/screen/render/redact",
 		"internal/screen/replay", "internal/screen/vt",
 		"internal/session", "internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/host", "internal/session/news",
-		"internal/session/wire",
+		"internal/session/script", "internal/session/steps", "internal/session/wire",
 		"internal/place/decisive", "internal/place/podhost", "internal/place/provider/subprocess/shim", "internal/place/sandbox", "internal/place/workspace",
 		"internal/place/worktree",
 		"internal/agent", "internal/agent/conversation", "internal/agent/harness/ipc", "internal/agent/harness/turns", "internal/agent/runner/remote/holder",
@@ -451,6 +451,16 @@ var allowed = map[string][]string{
 		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/statefile",
 		"internal/screen/eventlog",
 		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/wire",
+	},
+	"internal/session/script": {
+		"internal/base/fault", "internal/base/lazy", "internal/base/plainjson",
+		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/render/redact", "internal/screen/replay", "internal/screen/vt",
+		"internal/session", "internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/steps", "internal/session/wire",
+	},
+	"internal/session/steps": {
+		"internal/base/fault",
+		"internal/screen", "internal/screen/keys",
+		"internal/session", "internal/session/cell", "internal/session/wire",
 	},
 	"internal/session/terminals": {
 		"internal/base/fault", "internal/base/filelock", "internal/base/ident",

@@ -127,6 +127,29 @@ type Result struct {
 	Answered []Given `json:"answered,omitempty"`
 }
 
+// Err is the error that the result stands for, or nil.
+func (r Result) Err() error {
+	switch {
+	case r.Status == TimedOut && r.WaitingFor == ForProgram:
+		return fault.Errorf(fault.Timeout, "cell '%s': nothing was sent yet: the program does not take code", r.CellID)
+	case r.Status == TimedOut:
+		return fault.Errorf(fault.Timeout, "cell '%s' is not done yet", r.CellID)
+	case r.By == ByRefusal:
+		return fault.Errorf(fault.Busy, "cell '%s': %s", r.CellID, r.Output)
+	case r.Interrupted:
+		return fault.Errorf(fault.Internal, "cell '%s' was interrupted", r.CellID)
+	case r.Status == Failed:
+		return fault.Errorf(fault.Internal, "cell '%s': %s", r.CellID, r.Output)
+	case r.Status == Unsure:
+		return fault.Errorf(fault.Unsure, "cell '%s': the program is silent, and nothing says that it is done", r.CellID)
+	case r.WaitingFor != "" && r.Certainty == Guess:
+		return fault.Errorf(fault.Waiting, "cell '%s' may wait for %s: its program is silent behind an open line", r.CellID, r.WaitingFor)
+	case r.WaitingFor != "":
+		return fault.Errorf(fault.Waiting, "cell '%s' waits for %s", r.CellID, r.WaitingFor)
+	}
+	return nil
+}
+
 // Given says which question was answered, and by which pattern.
 type Given struct {
 	Question string `json:"question"`

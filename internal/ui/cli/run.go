@@ -162,7 +162,7 @@ func (a *app) answerCell(s *session.Session, r cell.Result, raw bool) error {
 	if r.OutputLacks != "" && !a.json {
 		fmt.Fprintf(a.stderr, "den: cell '%s': the output lacks: %s\n", r.CellID, r.OutputLacks)
 	}
-	err := cellError(r)
+	err := r.Err()
 	if err == nil {
 		return nil
 	}
@@ -170,29 +170,6 @@ func (a *app) answerCell(s *session.Session, r cell.Result, raw bool) error {
 		a.explainCell(r, err)
 	}
 	return reported{err}
-}
-
-// cellError returns the error that a cell's result stands for, or nil.
-func cellError(r cell.Result) error {
-	switch {
-	case r.Status == cell.TimedOut && r.WaitingFor == cell.ForProgram:
-		return fault.Errorf(fault.Timeout, "cell '%s': nothing was sent yet: the program does not take code", r.CellID)
-	case r.Status == cell.TimedOut:
-		return fault.Errorf(fault.Timeout, "cell '%s' is not done yet", r.CellID)
-	case r.By == cell.ByRefusal:
-		return fault.Errorf(fault.Busy, "cell '%s': %s", r.CellID, r.Output)
-	case r.Interrupted:
-		return fault.Errorf(fault.Internal, "cell '%s' was interrupted", r.CellID)
-	case r.Status == cell.Failed:
-		return fault.Errorf(fault.Internal, "cell '%s': %s", r.CellID, r.Output)
-	case r.Status == cell.Unsure:
-		return fault.Errorf(fault.Unsure, "cell '%s': the program is silent, and nothing says that it is done", r.CellID)
-	case r.WaitingFor != "" && r.Certainty == cell.Guess:
-		return fault.Errorf(fault.Waiting, "cell '%s' may wait for %s: its program is silent behind an open line", r.CellID, r.WaitingFor)
-	case r.WaitingFor != "":
-		return fault.Errorf(fault.Waiting, "cell '%s' waits for %s", r.CellID, r.WaitingFor)
-	}
-	return nil
 }
 
 func (a *app) explainCell(r cell.Result, err error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/session/steps"
 )
 
 // duration is a flag in Go's form ("500ms") or in bare seconds ("30", "0.5").
@@ -16,19 +17,11 @@ func (d *duration) String() string { return time.Duration(*d).String() }
 func (d *duration) Type() string   { return "duration" }
 
 func (d *duration) Set(s string) error {
-	v, err := time.ParseDuration(s)
-	if err != nil {
-		secs, ferr := strconv.ParseFloat(s, 64)
-		if ferr != nil || !(secs <= 1e9) {
-			return fmt.Errorf("'%s' is not a duration such as 500ms, 30s or 30", s)
-		}
-		v = time.Duration(secs * float64(time.Second))
+	v, err := steps.ParseDuration(s)
+	if err == nil {
+		*d = duration(v)
 	}
-	if v < 0 {
-		return fmt.Errorf("'%s' is negative", s)
-	}
-	*d = duration(v)
-	return nil
+	return err
 }
 
 // days is a duration that may also be in days: "30d".

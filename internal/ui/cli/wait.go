@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"den/internal/screen"
 	"den/internal/session"
 	"den/internal/session/cell"
+	"den/internal/session/steps"
 	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
@@ -82,7 +82,7 @@ func readWords(f *pflag.FlagSet, w *wire.Wait) error {
 			*p = &word
 		case **screen.Point:
 			var err error
-			if *p, err = parsePosition(word); err != nil {
+			if *p, err = steps.ParsePosition(word); err != nil {
 				return err
 			}
 		}
@@ -93,16 +93,6 @@ func readWords(f *pflag.FlagSet, w *wire.Wait) error {
 		}
 	}
 	return nil
-}
-
-func parsePosition(s string) (*screen.Point, error) {
-	r, c, _ := strings.Cut(s, ",")
-	row, err1 := strconv.Atoi(strings.TrimSpace(r))
-	col, err2 := strconv.Atoi(strings.TrimSpace(c))
-	if err1 != nil || err2 != nil || row < 0 || col < 0 {
-		return nil, fault.Errorf(fault.Usage, "position '%s' is not ROW,COL", s)
-	}
-	return &screen.Point{Row: row, Col: col}, nil
 }
 
 func (a *app) runWait(ctx context.Context, s *session.Session, w wire.Wait) error {
@@ -119,7 +109,7 @@ func (a *app) runWait(ctx context.Context, s *session.Session, w wire.Wait) erro
 	case wire.WaitEnded:
 		err = fault.Errorf(fault.NotRunning, "the session is over and the condition did not come: %s", strings.Join(result.Unmet, ", "))
 	case wire.WaitCommandEnded:
-		err = fault.Errorf(fault.Timeout, "the command has ended%s and the condition did not come: %s", withStatus(result.ExitCode), strings.Join(result.Unmet, ", "))
+		err = fault.Errorf(fault.Timeout, "the command has ended%s and the condition did not come: %s", steps.WithStatus(result.ExitCode), strings.Join(result.Unmet, ", "))
 	default:
 		err = fault.Errorf(fault.Timeout, "the condition did not come within %v: %s", w.Timeout, strings.Join(result.Unmet, ", "))
 	}
@@ -134,14 +124,6 @@ func (a *app) runWait(ctx context.Context, s *session.Session, w wire.Wait) erro
 		fmt.Fprintf(a.stderr, "the screen (%s) ends with:\n  %s\n", result.ScreenHash, strings.Join(result.LastLines, "\n  "))
 	}
 	return reported{err}
-}
-
-// withStatus says with which status a command has ended, if that is known.
-func withStatus(code *int) string {
-	if code == nil {
-		return ""
-	}
-	return fmt.Sprintf(" with status %d", *code)
 }
 
 func printMatched(out io.Writer, r *wire.WaitResult) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/screen"
+	"den/internal/session/steps"
 	"den/internal/session/wire"
 
 	"github.com/spf13/pflag"
@@ -47,7 +48,7 @@ func asked(w wire.Wait) (names []string) {
 func TestEveryConditionIsReached(t *testing.T) {
 	a, _ := testApp(t)
 	help := a.batchCmd().Long
-	_, none := (&waitStep{}).request(0)
+	_, none := (&steps.Wait{}).Request(0)
 	for _, c := range wire.WaitConditions {
 		want := []string{c.Name}
 		flag, inJSON := sample(t, c)
@@ -63,12 +64,12 @@ func TestEveryConditionIsReached(t *testing.T) {
 		if c.Name == "after" {
 			continue
 		}
-		steps, err := parseSteps(fmt.Appendf(nil, `{"wait":{"%s":%s}}`, c.Name, inJSON))
+		all, err := steps.Parse(fmt.Appendf(nil, `{"wait":{"%s":%s}}`, c.Name, inJSON))
 		if err != nil {
 			t.Errorf("a step with %s: %v", c.Name, err)
 			continue
 		}
-		if w, err := steps[0].Wait.request(0); err != nil || !slices.Equal(asked(w), want) {
+		if w, err := all[0].Wait.Request(0); err != nil || !slices.Equal(asked(w), want) {
 			t.Errorf("a step with %s asks for %q, %v", c.Name, asked(w), err)
 		}
 		if !strings.Contains(help, " "+c.Name) && !strings.Contains(help, "("+c.Name) || !strings.Contains(none.Error(), " "+c.Name) {

@@ -1,0 +1,224 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"den/internal/base/fault"
+	"den/internal/screen"
+	"den/internal/session"
+	"den/internal/session/cell"
+	"den/internal/session/wire"
+)
+
+// DefaultTimeout is how long a step waits that does not say.
+const DefaultTimeout = 30 * time.Second
+
+// Runner does steps in one session. It is for one goroutine.
+type Runner struct {
+	Session *session.Session
+	// Timeout, when not 0, is that of steps that do not say.
+	Timeout  time.Duration
+	baseline uint64 // the seq of the last input step
+	asked    string // what the last cell asked, and nobody has answered; or ""
+}
+
+// Result is what a step has found.
+type Result struct {
+	Seq      uint64           `json:"seq,omitempty"`
+	Baseline uint64           `json:"baseline,omitempty"`
+	Wait     *wire.WaitResult `json:"wait,omitempty"`
+	Cell     *cell.Result     `json:"cell,omitempty"`
+	Diff     []DiffRow        `json:"diff,omitempty"` // of a screen that is another one
+	Screen   *wire.Snapshot   `json:"-"`              // of a snapshot, and of a screen that is another one
+}
+
+// Run does one step. It fails with what the verb of the command line fails with.
+func (b *Runner) Run(ctx context.Context, s *Step) (r Result, err error) {
+	switch {
+	case s.Wait != nil:
+		err = b.wait(ctx, s.Wait, &r)
+		return r, err
+	case s.Snapshot != nil:
+		r.Screen, err = b.Session.Snapshot(ctx, session.Now(), s.Snapshot.Scrollback)
+		if err == nil {
+			r.Seq = r.Screen.Seq
+		}
+		return r, err
+	case s.Screen != nil:
+		err = b.screen(ctx, s, &r)
+		return r, err
+	case s.Exit != nil:
+		err = b.exit(ctx, s, &r)
+		return r, err
+	case s.Run != nil, s.Answer != nil:
+		err = b.cell(ctx, s, &r)
+		return r, err
+	case s.Resize != nil:
+		r.Seq, err = b.Session.Resize(ctx, s.Resize.Cols, s.Resize.Rows)
+	default:
+		r.Seq, err = b.Session.Input(ctx, wire.Input{Text: s.Type, Enter: s.Enter, Paste: s.Paste, Keys: s.Keys})
+	}
+	if err == nil {
+		b.baseline, b.asked = r.Seq, ""
+	}
+	return r, err
+}
+
+// limit is how long a step may take.
+func (b *Runner) limit(own *Duration) time.Duration {
+	switch {
+	case own != nil:
+		return time.Duration(*own)
+	case b.Timeout > 0:
+		return b.Timeout
+	}
+	return DefaultTimeout
+}
+
+func (b *Runner) wait(ctx context.Context, w *Wait, r *Result) error {
+	req, err := w.Request(b.baseline)
+	if err != nil {
+		return err
+	}
+	req.Timeout = b.limit(w.Timeout)
+	r.Baseline = b.baseline
+	if r.Wait, err = b.Session.Wait(ctx, req); err != nil {
+		return err
+	}
+	if err := unmet(r.Wait); err != nil {
+		return err
+	}
+	r.Seq = r.Wait.Seq
+	return nil
+}
+
+// unmet is the error that a wait's result stands for, or nil.
+func unmet(r *wire.WaitResult) error {
+	switch {
+	case r.Matched:
+		return nil
+	case r.Status == wire.WaitEnded:
+		return fault.Errorf(fault.NotRunning, "the session is over and the condition did not come: %v", r.Unmet)
+	case r.Status == wire.WaitCommandEnded:
+		return fault.Errorf(fault.Timeout, "the command has ended%s and the condition did not come: %v", WithStatus(r.ExitCode), r.Unmet)
+	}
+	return fault.Errorf(fault.Timeout, "the condition did not come: %v", r.Unmet)
+}
+
+// WithStatus says with which status a command has ended, if that is known.
+func WithStatus(code *int) string {
+	if code == nil {
+		return ""
+	}
+	return fmt.Sprintf(" with status %d", *code)
+}
+
+func (b *Runner) cell(ctx context.Context, s *Step, r *Result) error {
+	var res cell.Result
+	var err error
+	if s.Answer != nil {
+		res, err = b.Session.Answer(ctx, s.Answer.input(), session.Run{Timeout: b.limit(s.Timeout), Question: b.asked})
+	} else {
+		res, err = b.Session.Run(ctx, session.Run{Code: *s.Run, Timeout: b.limit(s.Timeout)})
+	}
+	if err != nil {
+		return err
+	}
+	r.Cell = &res
+	b.asked = res.Question
+	if rec, err := b.Session.Cells().Load(res.CellID); err == nil {
+		r.Seq, b.baseline = rec.StartSeq, rec.StartSeq
+	}
+	return res.Err()
+}
+
+// exit waits until the program has ended, and compares how.
+func (b *Runner) exit(ctx context.Context, s *Step, r *Result) error {
+	var err error
+	if r.Wait, err = b.Session.Wait(ctx, wire.Wait{Exit: true, Timeout: b.limit(s.Timeout)}); err != nil {
+		return err
+	}
+	if !r.Wait.Matched {
+		return fault.Errorf(fault.Timeout, "the program has not ended")
+	}
+	r.Seq = r.Wait.Seq
+	got := Exit{Signal: r.Wait.ExitSignal}
+	if r.Wait.ExitCode != nil {
+		got.Code = *r.Wait.ExitCode
+	}
+	want := *s.Exit
+	if got.Signal != "" && want.Signal != "" {
+		got.Code, want.Code = 0, 0
+		want.Signal = "SIG" + strings.TrimPrefix(strings.ToUpper(want.Signal), "SIG")
+	}
+	if want.Signal == "" {
+		got.Signal = "" // 128 and its number is also a status
+	}
+	if got != want {
+		return fault.Errorf(fault.Internal, "the program ended %v, not %v", got, want)
+	}
+	return nil
+}
+
+// screen waits for a screen. It is checked by the host in every pass, so that none
+// that stands for a moment is missed.
+func (b *Runner) screen(ctx context.Context, s *Step, r *Result) error {
+	begun, limit := time.Now(), b.limit(s.Timeout)
+	expr := s.Screen.expression()
+	req := wire.Wait{Regex: &expr, Timeout: limit}
+	for {
+		w, err := b.Session.Wait(ctx, req)
+		if err != nil {
+			return err
+		}
+		shot, err := b.Session.Snapshot(ctx, session.Now(), 0)
+		if err != nil {
+			return err
+		}
+		r.Seq = shot.Seq
+		left := limit - time.Since(begun)
+		diff := s.Screen.Compare(&shot.Screen)
+		if len(diff) == 0 || w.Matched && s.Screen.Styles == nil {
+			return nil
+		}
+		if !w.Matched || left <= 0 {
+			r.Diff, r.Screen = diff, shot
+			return differs(w, diff)
+		}
+		// The text is right and the styles are not, or the screen has moved on.
+		req.After, req.Timeout = shot.Seq, left
+	}
+}
+
+func differs(w *wire.WaitResult, diff []DiffRow) error {
+	n := 0
+	for _, d := range diff {
+		if !d.Same {
+			n++
+		}
+	}
+	what := fmt.Sprintf("the screen is another one: %d rows differ", n)
+	if n == 1 {
+		what = "the screen is another one: 1 row differs"
+	}
+	if w.Status == wire.WaitEnded {
+		return fault.Errorf(fault.NotRunning, "%s, and the session is over", what)
+	}
+	return fault.Errorf(fault.Timeout, "%s", what)
+}
+
+// Rested waits until the screen has stood still for so long, and returns it.
+func (b *Runner) Rested(ctx context.Context, still time.Duration) (*screen.Snapshot, error) {
+	// A session that is over stands still, which a wait cannot prove.
+	if _, err := b.Session.Wait(ctx, wire.Wait{Stable: still, Timeout: b.limit(nil)}); err != nil {
+		return nil, err
+	}
+	shot, err := b.Session.Snapshot(ctx, session.Now(), 0)
+	if err != nil {
+		return nil, err
+	}
+	return &shot.Screen, nil
+}
