@@ -95,6 +95,11 @@ leftovers: ## random input left in four shells before cells, 10,000 times
 truth: ## 100,000 random cells whose output and status are known, in four shells: each answer is the truth, or says what it lacks
 	DEN_CELLS=25000 $(GO) test -count 1 -timeout 240m -run TestCellsTellTheTruth -v ./internal/session/
 
+.PHONY: test-scripts
+test-scripts: setup build ## scripts of recordings of vim, mc, a coding agent and den's dashboard, 50 plays each; 50 random sessions, too
+	DEN_TEST_AGENTS=1 DEN_SCRIPT_PLAYS=50 DEN_TEST_BIN=$(CURDIR)/bin PATH="$$(sh scripts/agents codex):$$PATH" $(GO) test -count 1 -timeout 120m -run TestScriptsOfPrograms -v ./acceptance/
+	DEN_SCRIPTS=50 DEN_TEST_BIN=$(CURDIR)/bin $(GO) test -count 1 -timeout 60m -parallel 2 -run TestRandomSessionsPlay -v ./internal/session/script/
+
 .PHONY: jail
 jail: ## run what the default policy allows unasked in real shells, of DEN_JAIL (100,000) lines for each
 	DEN_JAIL=$${DEN_JAIL:-100000} DEN_JAIL_SEED=$${DEN_JAIL_SEED:-$$(date +%s)} DEN_TEST_REQUIRE=1 $(GO) test -count 1 -timeout 240m -run TestAllowedLinesDoNoHarm -v ./internal/agent/permission/

@@ -20,7 +20,7 @@ var withHome = []string{
 // withoutHome lists the verbs that use none: those of a keeper ask the keeper.
 var withoutHome = []string{
 	"agent answer", "agent ask", "agent drained", "agent draining", "agent explain", "agent logs", "agent nudge", "agent nudges", "agent peek", "agent reset", "agent restart",
-	"accounts", "agent resume", "agent start", "agent stop", "agent suspend", "agent sandbox", "agent turns", "approvals", "attention", "channel", "completion", "doctor", "harness", "help", "homes", "init", "kernel", "man", "permissions", "ps", "reload", "skills", "version",
+	"accounts", "agent resume", "agent start", "agent stop", "agent suspend", "agent sandbox", "agent turns", "approvals", "attention", "channel", "completion", "doctor", "harness", "help", "homes", "init", "kernel", "man", "permissions", "ps", "reload", "skills", "test", "version",
 }
 
 // A Home that is a file, and one of another user, are one kind of error each,

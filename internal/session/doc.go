@@ -7,7 +7,7 @@
 //
 // The folder is the wing of durable terminals: the host that holds one (host),
 // the messages to it (wire), its record on disk (home), commands with exact ends
-// (cell), terminals of a model (terminals) and what waits for a person
-// (attention). Its packages may import chat and what is below. Begin with
+// (cell), terminals of a model (terminals), tests made of recordings (script) and
+// what waits for a person (attention). Its packages may import chat and what is below. Begin with
 // host.Host.readTerminal, the path of a byte.
 package session

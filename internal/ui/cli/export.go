@@ -32,6 +32,8 @@ type exportOptions struct {
 	speed     float64
 	idleLimit duration
 	from, to  string
+	masks     []string
+	styles    bool
 	lookOptions
 	redactOptions
 }
@@ -40,21 +42,34 @@ func (a *app) exportCmd() *cobra.Command {
 	var o exportOptions
 	cmd := a.onSession(&cobra.Command{
 		Use:   "export [SESSION]",
-		Short: "Export a recording: cast, GIF, video or text",
+		Short: "Export a recording: cast, GIF, video, text or a test",
 		Long: `Make a recording of a session, running or over: cast (asciicast v3) and cast2 for
-players, gif, webm and mp4 (both through ffmpeg), or text, which is the lines that
-scrolled off the screen and the last screen. Marks become chapters of videos and markers
-of casts. Without -o it is kept as an artifact in the session's directory; -o - writes it
+players, gif, webm and mp4 (both through ffmpeg), text, which is the lines that scrolled
+off the screen and the last screen, or test: a script for 'den test', with what was typed,
+waits for what came of it, and the screens at rest. Marks become chapters of videos and
+markers of casts. Without -o it is kept as an artifact in the session's directory; -o - writes it
 to stdout. An interrupted export leaves no file.
 
 --timing accelerated limits pauses to 0.4 s, max to one frame.
 --from and --to are times as for 'den snapshot --at': 90s is after the start, -10s ago.
---redact and --redact-tokens hide text in pictures and in casts.`,
-		Example: "  den export work -o work.gif --idle-limit 2s\n  den export work --format webm --speed 4 --from -5m\n  den export work --format cast --redact-tokens -o - > work.cast\n  den export work --format text -o work.txt",
+--redact and --redact-tokens hide text in pictures and in casts; in a test it becomes a
+variable where it was typed (tokens always). --mask leaves parts of its screens open, such
+as times.`,
+		Example: "  den export work -o work.gif --idle-limit 2s\n  den export work --format webm --speed 4 --from -5m\n  den export work --format cast --redact-tokens -o - > work.cast\n  den export work --format text -o work.txt\n  den export work --format test --mask '[0-9]+:[0-9]+' -o work.steps",
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		if o.format == testFormat {
+			return a.exportTest(ctx, s, o)
+		}
+		if len(o.masks) > 0 || o.styles {
+			return fault.Errorf(fault.Usage, "--mask and --styles are for --format test")
+		}
 		return a.runExport(ctx, s, o)
 	})
 	o.addFlags(cmd)
+	f := cmd.Flags()
+	f.Lookup("format").Usage = "cast, cast2, gif, webm, mp4, text or test (default: by the name of FILE, else cast)"
+	f.StringArrayVar(&o.masks, "mask", nil, "test: what `REGEX` matches of a screen may be anything that it matches; repeatable")
+	f.BoolVar(&o.styles, "styles", false, "test: expect how screens look, too, not only their text")
 	return cmd
 }
 

@@ -174,6 +174,7 @@ func verbs() []verb {
 		{groupSession, "history", (*app).historyCmd},
 		{groupSession, "screenshot", (*app).screenshotCmd},
 		{groupSession, "export", (*app).exportCmd},
+		{groupSession, "test", (*app).testCmd},
 		{groupSession, "seen", (*app).seenCmd},
 		{groupCell, "run", (*app).runCmd},
 		{groupCell, "answer", (*app).answerCmd},

@@ -1,0 +1,215 @@
+package acceptance
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
+	"den/internal/testkit/need"
+)
+
+// recorded is a session that a test uses as a person does, to make a script of it.
+type recorded struct {
+	*world
+	name string
+}
+
+// recordProgram starts a program in a terminal of 80 by 24.
+func recordProgram(w *world, name string, argv ...string) *recorded {
+	w.t.Helper()
+	w.do(append([]string{"new", name, "--record-input", "all", "--cols", "80", "--rows", "24", "--"}, argv...)...)
+	return &recorded{w, name}
+}
+
+// sees waits for a text, and until the screen has been at rest for as long as
+// makes it one that is expected.
+func (r *recorded) sees(text string) {
+	r.t.Helper()
+	if _, errOut, code := r.try("wait", r.name, "--text", text, "--idle", "400ms", "-t", "2m"); code != 0 {
+		r.t.Fatalf("%s: exit %d: %s", text, code, errOut)
+	}
+}
+
+func (r *recorded) keys(names ...string) {
+	r.t.Helper()
+	r.do(append([]string{"keys", r.name}, names...)...)
+}
+
+func (r *recorded) types(text string) {
+	r.t.Helper()
+	r.do("type", r.name, text)
+}
+
+// plays makes a script of the recording and plays it so often as the target says,
+// two at a time. Each has to pass.
+func (r *recorded) plays(masks ...string) {
+	r.t.Helper()
+	n, err := strconv.Atoi(os.Getenv("DEN_SCRIPT_PLAYS"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	file := filepath.Join(r.t.TempDir(), r.name+".steps")
+	args := []string{"export", r.name, "--format", "test", "-o", file}
+	for _, m := range masks {
+		args = append(args, "--mask", m)
+	}
+	r.do(args...)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if strings.Count(string(text), `{"screen":`) < 3 {
+		r.t.Errorf("the script expects too little:\n%s", text)
+	}
+	out, errOut, code := r.try("test", file, "--repeat", strconv.Itoa(n), "--parallel", "2", "--timeout", "2m", "-o", filepath.Join(r.t.TempDir(), "failures"), "-j")
+	var answer struct {
+		Passed, Failed int
+		Scripts        []struct {
+			Status     string
+			DurationMS int `json:"duration_ms"`
+			Line       int
+			Error      any
+			Diff       []struct{ Want, Got string }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &answer); err != nil {
+		r.t.Fatalf("exit %d: %v\n%s%s", code, err, out, errOut)
+	}
+	longest, sum := 0, 0
+	for _, s := range answer.Scripts {
+		longest, sum = max(longest, s.DurationMS), sum+s.DurationMS
+		if s.Status == "passed" {
+			continue
+		}
+		r.t.Logf("line %d: %s %v", s.Line, s.Status, s.Error)
+		for _, d := range s.Diff {
+			r.t.Logf("  %-80s | %s", d.Want, d.Got)
+		}
+	}
+	load, _ := os.ReadFile("/proc/loadavg") // Best effort: not every system has one.
+	r.t.Logf("%s: %d of %d plays passed, %d screens each, %d ms a play, the longest %d ms; load %s",
+		r.name, answer.Passed, n, strings.Count(string(text), `{"screen":`), sum/max(1, len(answer.Scripts)), longest, strings.TrimSpace(string(load)))
+	if answer.Passed != n || code != 0 {
+		r.t.Errorf("exit %d\n%s", code, text)
+	}
+}
+
+// Recordings of real programs are scripts that pass, each time.
+func TestScriptsOfPrograms(t *testing.T) {
+	need.Target(t, "DEN_SCRIPT_PLAYS", "make test-scripts")
+	t.Run("vim", func(t *testing.T) {
+		vim := need.Program(t, "vim")
+		w := newWorld(t)
+		file := filepath.Join(t.TempDir(), "poem")
+		if err := os.WriteFile(file, []byte("roses are red\nviolets are blue\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := recordProgram(w, "vim", vim, "-u", "NONE", "-i", "NONE", "-n", "-N", file)
+		r.sees("violets")
+		r.keys("o")
+		r.types("sugar is sweet")
+		r.sees("sugar is sweet")
+		r.keys("Escape")
+		r.sees("sugar is sweet")
+		r.keys("g", "g", "d", "d")
+		r.sees("violets")
+		r.types(":%s/blue/green/")
+		r.keys("Enter")
+		r.sees("violets are green")
+		r.types(":q!")
+		r.keys("Enter")
+		w.do("wait", "vim", "--exit")
+		r.plays()
+	})
+	t.Run("mc", func(t *testing.T) {
+		mc := need.Program(t, "mc")
+		w := newWorld(t)
+		dir := t.TempDir()
+		for _, name := range []string{"alpha", "beta", "gamma"} {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, []byte(name+" is a file\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			then := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+			if err := os.Chtimes(path, then, then); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.env = append(w.env, "TZ=UTC", "LC_ALL=C.UTF-8")
+		r := recordProgram(w, "mc", mc, "--nosubshell", "--nocolor", dir, dir)
+		r.sees("gamma")
+		r.keys("Down", "Down")
+		r.sees("gamma")
+		r.keys("F3")
+		r.sees("beta")
+		r.keys("F10")
+		r.sees("gamma")
+		r.keys("F9")
+		r.sees("gamma")
+		r.keys("Escape", "Escape")
+		r.sees("gamma")
+		r.keys("F10")
+		if out, _, _ := w.try("wait", "mc", "--exit", "-t", "5s"); out == "" {
+			r.keys("Enter") // it asks whether to quit
+			w.do("wait", "mc", "--exit")
+		}
+		// What is free on the disk, and the hint of the day.
+		r.plays(`[-─]* *[0-9.]+[kKMGT]? ?/ ?[0-9.]+[kKMGT]? \([0-9]+%\)[-─]*`, `^Hint: .*`, `[A-Z][a-z]{2} +[0-9]+ +[0-9:]+`)
+	})
+	t.Run("dashboard", func(t *testing.T) {
+		w := newWorld(t)
+		for _, s := range []string{"first", "second"} {
+			w.do("new", s, "--cols", "40", "--rows", "10", "sh", "-c", "echo this is "+s+"; exit 3")
+			w.do("wait", s, "--exit")
+		}
+		other := newWorld(t)
+		r := recordProgram(other, "dashboard", w.den, "--home", w.home.Path, "dashboard", "--all")
+		r.sees("this is")
+		r.keys("Down")
+		r.sees("this is")
+		r.types("?")
+		r.sees("filter")
+		r.types("x")
+		r.sees("this is")
+		r.types("/second")
+		r.sees("filter: second")
+		r.keys("Escape")
+		r.sees("first")
+		r.types("q")
+		other.do("wait", "dashboard", "--exit")
+		// Ages, and what the timeline tells of times.
+		r.plays(` *[0-9]+[smhd] │`, `.*[0-9:.]+[0-9]s?.*(?:ended|past|live|exit).*`, `.*[━╸╺╴─◆█].*[0-9]+.*`)
+	})
+	t.Run("codex", func(t *testing.T) {
+		stub := modelstub.Start(t)
+		stub.Always(modelstub.Contains("ping"), modelstub.Say("pong ", "from the stub"))
+		h := realcli.Codex(t, stub, "")
+		initRepository(t, h.Work)
+		config, err := os.ReadFile(filepath.Join(h.Dir, ".codex", "config.toml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Write(t, ".codex/config.toml", append(config, "\n[projects."+strconv.Quote(h.Work)+"]\ntrust_level = \"trusted\"\n"...))
+		w := newWorld(t)
+		w.env = append(w.env, h.Env...)
+		r := recordProgram(w, "codex", h.Program, "--cd", h.Work)
+		r.sees("›")
+		r.types("ping please")
+		r.sees("ping please")
+		r.keys("Enter")
+		r.sees("pong from the stub")
+		r.keys("C-c", "C-c")
+		if out, _, _ := w.try("wait", "codex", "--exit", "-t", "5s"); out == "" {
+			r.keys("C-c")
+			w.do("wait", "codex", "--exit")
+		}
+		// Tips, what to ask for, numbers of sessions and tokens.
+		r.plays(`› [A-Z].*`, `.*[Tt]ip:.*`, `.*[0-9]+%.*`, `[0-9a-f]{8}-[0-9a-f-]+`, `.*[Tt]oken.*`)
+	})
+}

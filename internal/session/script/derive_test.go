@@ -1,0 +1,289 @@
+package script_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/base/fault"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/render/redact"
+	"den/internal/screen/vt"
+	"den/internal/session/script"
+)
+
+// recording writes a log, event by event, with a clock of its own.
+type recording struct {
+	t    *testing.T
+	dir  string
+	now  time.Duration
+	term *vt.Terminal
+	w    *eventlog.Writer
+}
+
+func record(t *testing.T) *recording {
+	t.Helper()
+	r := &recording{t: t, dir: filepath.Join(t.TempDir(), "log"), term: vt.New(vt.Config{Cols: 30, Rows: 6})}
+	var err error
+	r.w, err = eventlog.Create(r.dir, eventlog.Options{
+		Header: eventlog.Header{Cols: 30, Rows: 6, Term: "xterm"}, SegmentBytes: 1 << 20,
+		Clock: func() time.Duration { return r.now }, Now: time.Now, Repaint: r.term.Dump,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.w.Close() }) // Best effort: it is closed by log.
+	return r
+}
+
+// add writes an event so long after the one before.
+func (r *recording) add(after time.Duration, code, data string) {
+	r.now += after
+	r.w.Append(code, []byte(data))
+	if code == eventlog.Output {
+		r.term.Write([]byte(data))
+	}
+}
+
+func (r *recording) waits() {
+	r.add(0, eventlog.Note, string(eventlog.ActivityNote{Activity: "waiting"}.Encode()))
+}
+
+func (r *recording) derive(o script.Options) *script.Derived {
+	r.t.Helper()
+	if err := r.w.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	log, err := eventlog.Open(r.dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	o.Command = []string{"app"}
+	d, err := script.Derive(log, o)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return d
+}
+
+// lines are the steps, one a line.
+func lines(t *testing.T, d *script.Derived) (all []string) {
+	t.Helper()
+	for i := range d.Steps {
+		raw, err := json.Marshal(&d.Steps[i].Step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(raw))
+	}
+	return all
+}
+
+func expect(t *testing.T, d *script.Derived, want ...string) {
+	t.Helper()
+	if got := lines(t, d); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+const pause = 300 * time.Millisecond
+
+func TestDerive(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "$ ")
+	r.waits()
+	r.add(pause, "i", "ls\r")
+	r.add(0, "o", "ls\r\n")
+	r.add(pause/10, "o", "alpha\r\nbeta 1\r\n$ ")
+	r.waits()
+	r.add(pause, "r", "20x6")
+	r.add(pause, "i", "\x1b[A\x03")
+	r.add(0, "o", "ls^C\r\n$ ")
+	r.add(pause, "i", "exit 3\r")
+	r.add(0, "o", "exit 3\r\n")
+	r.add(0, "x", "3")
+	expect(t, r.derive(script.Options{}),
+		`{"wait":{"text":"$","ready":true}}`,
+		`{"screen":["$"]}`,
+		`{"type":"ls","enter":true}`,
+		`{"wait":{"text":"alpha","ready":true}}`, // no digits: they may be a time
+		`{"screen":["$ ls","alpha","beta 1","$"]}`,
+		`{"resize":"20x6"}`,
+		`{"keys":["Up","C-c"]}`,
+		`{"wait":{"text":"$ ls^C"}}`,
+		`{"screen":["$ ls","alpha","beta 1","$ ls^C","$"]}`,
+		`{"type":"exit 3","enter":true}`,
+		`{"exit":3}`,
+		`{"screen":["$ ls","alpha","beta 1","$ ls^C","$ exit 3"]}`,
+	)
+}
+
+// Keys of a person: letters become one text while the line shows only them.
+func TestDeriveTypedByHand(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "> ")
+	for _, c := range "hey" {
+		r.add(2*pause, "i", string(c))
+		r.add(0, "o", string(c))
+	}
+	r.add(pause, "i", "\r")
+	r.add(0, "o", "\r\nyes\r\n> ")
+	expect(t, r.derive(script.Options{Until: time.Hour}),
+		`{"wait":{"text":"\u003e"}}`, `{"screen":["\u003e"]}`,
+		`{"type":"hey","enter":true}`,
+		`{"wait":{"text":"yes"}}`, `{"screen":["\u003e hey","yes","\u003e"]}`)
+}
+
+// On a full screen each key is one.
+func TestDeriveFullScreen(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "\x1b[?1049h\x1b[?1h\x1b[?2004h\x1b[?1000h\x1b[?1006htitle")
+	r.add(pause, "i", "d")
+	r.add(0, "i", "d")
+	r.add(0, "i", "\x1bOB")
+	r.add(0, "o", "\x1b[2;1Hdown")
+	r.add(pause, "i", "\x1b[200~a\rb\x1b[201~")
+	r.add(0, "o", "\x1b[3;1Hpasted")
+	r.add(pause, "i", "\x1b[<0;3;2M\x1b[<0;3;2m")
+	r.add(0, "o", "\x1b[4;1Hclicked")
+	r.add(pause, "i", "iword")
+	expect(t, r.derive(script.Options{Until: time.Hour}),
+		`{"wait":{"text":"title"}}`, `{"screen":["title"]}`,
+		`{"keys":["d","d","Down"]}`, `{"wait":{"text":"down"}}`, `{"screen":["title","down"]}`,
+		`{"paste":"a\nb"}`, `{"wait":{"text":"pasted"}}`, `{"screen":["title","down","pasted"]}`,
+		`{"keys":["Click:1,2"]}`, `{"wait":{"text":"clicked"}}`, `{"screen":["title","down","pasted","clicked"]}`,
+		`{"type":"iword"}`)
+}
+
+// What was typed ahead has no screen before it: there was none at rest.
+func TestDeriveTypedAhead(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "$ ")
+	r.add(pause, "i", "make\r")
+	r.add(pause/10, "o", "make\r\nbuilding")
+	r.add(pause/10, "i", "ls\r")
+	r.add(pause/10, "o", "\r\nfile\r\n$ ")
+	expect(t, r.derive(script.Options{Until: time.Hour}),
+		`{"wait":{"text":"$"}}`, `{"screen":["$"]}`,
+		`{"type":"make","enter":true}`, `{"wait":{"text":"building"}}`,
+		`{"type":"ls","enter":true}`, `{"wait":{"text":"file"}}`, `{"screen":["$ make","building","file","$"]}`)
+}
+
+func TestDeriveSecrets(t *testing.T) {
+	r := record(t)
+	token := "ghp_" + strings.Repeat("a1B2", 9)
+	r.add(0, "o", "$ ")
+	r.add(pause, "h", `{"bytes":8}`) // a line editor shows it
+	r.add(0, "o", "echo hi")
+	r.add(0, "o", "\r\nhi\r\nPassword: ")
+	r.add(pause, "h", `{"bytes":7}`)
+	r.add(0, "o", "\r\nok\r\nPIN: ")
+	r.add(pause, "h", `{"bytes":5}`)
+	r.add(0, "o", "****")
+	r.add(0, "o", "\r\nright\r\n$ ")
+	r.add(pause, "i", "login "+token+"\r")
+	r.add(0, "o", "login\r\n")
+	d := r.derive(script.Options{Until: time.Hour, Redact: must(redact.New([]string{"ri(gh)t"}, true))})
+	expect(t, d,
+		`{"wait":{"text":"$"}}`, `{"screen":["$"]}`,
+		`{"type":"echo hi","enter":true}`, `{"wait":{"text":"Password:"}}`, `{"screen":["$ echo hi","hi","Password:"]}`,
+		`{"type":"${SECRET_1}","enter":true}`, `{"wait":{"text":"PIN:"}}`, `{"screen":["$ echo hi","hi","Password:","ok","PIN:"]}`,
+		`{"type":"${SECRET_2}","enter":true}`, `{"wait":{"text":"PIN: ****"}}`,
+		`{"screen":["hi","Password:","ok","PIN: ****",{"regex":"ri.+t"},"$"]}`,
+		`{"type":"login ${SECRET_3}","enter":true}`, `{"wait":{"text":"$ login"}}`, `{"screen":["Password:","ok","PIN: ****",{"regex":"ri.+t"},"$ login"]}`)
+	if fmt.Sprint(d.Vars) != "[SECRET_1 SECRET_2 SECRET_3]" || len(d.Warnings) != 1 {
+		t.Errorf("%v %q", d.Vars, d.Warnings)
+	}
+	var b strings.Builder
+	if err := d.Write(&b); err != nil || strings.Contains(b.String(), token) || !strings.Contains(b.String(), "# SECRET_1: 7 bytes that were typed without echo, at 600ms, the last of them Enter\n") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+func TestDeriveOpenRows(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "clock 10\r\ntook 12 ms\r\nmenu")
+	for i := range 3 {
+		r.add(time.Second, "o", fmt.Sprintf("\x1b[1;7H%d", 11+i))
+	}
+	r.add(pause, "i", "q")
+	expect(t, r.derive(script.Options{Mask: []*regexp.Regexp{regexp.MustCompile(`[0-9]+ ms`)}}),
+		`{"wait":{"text":"menu"}}`, `{"screen":[null,{"regex":"took (?:[0-9]+ ms)"},"menu"]}`, `{"type":"q"}`)
+}
+
+func TestDeriveCells(t *testing.T) {
+	r := record(t)
+	cell := func(words string) { r.add(time.Millisecond, "c", `{"cell_id":"c1",`+words+`}`) }
+	r.add(0, "o", "$ ")
+	r.now += pause
+	cell(`"status":"fired","code":"./install"`)
+	r.add(0, "h", `{"bytes":10}`)
+	r.add(0, "o", "./install\r\nwhere? ")
+	cell(`"status":"asking","waiting_for":"input","question":"where?"`)
+	r.add(pause, "i", "here\r")
+	r.add(0, "o", "here\r\ndone\r\n$ ")
+	cell(`"status":"done","by":"shell","exit_code":0`)
+	r.add(0, "c", `{"cell_id":"c2","status":"fired","code":"cat"}`)
+	r.add(0, "h", `{"bytes":4}`)
+	r.add(0, "o", "cat\r\n")
+	expect(t, r.derive(script.Options{Until: time.Hour}),
+		`{"wait":{"text":"$"}}`, `{"screen":["$"]}`,
+		`{"run":"./install"}`, `{"answer":"here"}`, `{"screen":["$ ./install","where? here","done","$"]}`,
+		`{"type":"cat","enter":true}`, `{"screen":["$ ./install","where? here","done","$ cat"]}`)
+}
+
+// A session that somebody ended has no end of its own.
+func TestDeriveKilled(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "up")
+	r.add(pause, "x", "129")
+	d := r.derive(script.Options{Signal: "SIGHUP"})
+	expect(t, d, `{"wait":{"text":"up"}}`, `{"screen":["up"]}`)
+	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "SIGHUP") {
+		t.Errorf("%q", d.Warnings)
+	}
+}
+
+// A recording whose beginning was dropped is refused: nobody knows how to come
+// there.
+func TestDeriveWithoutABeginning(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	term := vt.New(vt.Config{Cols: 30, Rows: 6})
+	w, err := eventlog.Create(dir, eventlog.Options{
+		Header: eventlog.Header{Cols: 30, Rows: 6}, SegmentBytes: 4 << 10, LimitBytes: 8 << 10,
+		Clock: func() time.Duration { return 0 }, Now: time.Now, Repaint: term.Dump,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		w.Append(eventlog.Output, []byte(strings.Repeat("x", 1<<10)))
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.RotateIfFull(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log, err := eventlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := script.Derive(log, script.Options{}); fault.KindOf(err) != fault.Export {
+		t.Errorf("%v", err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
