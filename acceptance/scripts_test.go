@@ -142,6 +142,11 @@ func TestScriptsOfPrograms(t *testing.T) {
 			}
 		}
 		w.env = append(w.env, "TZ=UTC", "LC_ALL=C.UTF-8")
+		// The first start of all writes its settings, and looks otherwise.
+		first := recordProgram(w, "first", mc, "--nosubshell", "--nocolor", dir, dir)
+		first.sees("gamma")
+		first.keys("F10")
+		w.do("wait", "first", "--exit")
 		r := recordProgram(w, "mc", mc, "--nosubshell", "--nocolor", dir, dir)
 		r.sees("gamma")
 		r.keys("Down", "Down")
@@ -155,10 +160,7 @@ func TestScriptsOfPrograms(t *testing.T) {
 		r.keys("Escape", "Escape")
 		r.sees("gamma")
 		r.keys("F10")
-		if out, _, _ := w.try("wait", "mc", "--exit", "-t", "5s"); out == "" {
-			r.keys("Enter") // it asks whether to quit
-			w.do("wait", "mc", "--exit")
-		}
+		w.do("wait", "mc", "--exit")
 		// What is free on the disk, and the hint of the day.
 		r.plays(`[-─]* *[0-9.]+[kKMGT]? ?/ ?[0-9.]+[kKMGT]? \([0-9]+%\)[-─]*`, `^Hint: .*`, `[A-Z][a-z]{2} +[0-9]+ +[0-9:]+`)
 	})
@@ -169,7 +171,9 @@ func TestScriptsOfPrograms(t *testing.T) {
 			w.do("wait", s, "--exit")
 		}
 		other := newWorld(t)
-		r := recordProgram(other, "dashboard", w.den, "--home", w.home.Path, "dashboard", "--all")
+		r := recordProgram(other, "dashboard", w.den, "--home", w.home.Path, "dashboard")
+		r.sees("den dashboard")
+		r.types("a") // also those that are over
 		r.sees("this is")
 		r.keys("Down")
 		r.sees("this is")
@@ -183,8 +187,8 @@ func TestScriptsOfPrograms(t *testing.T) {
 		r.sees("first")
 		r.types("q")
 		other.do("wait", "dashboard", "--exit")
-		// Ages, and what the timeline tells of times.
-		r.plays(` *[0-9]+[smhd] │`, `.*[0-9:.]+[0-9]s?.*(?:ended|past|live|exit).*`, `.*[━╸╺╴─◆█].*[0-9]+.*`)
+		// Ages.
+		r.plays(` *[0-9]+[smhd] *│`)
 	})
 	t.Run("codex", func(t *testing.T) {
 		stub := modelstub.Start(t)

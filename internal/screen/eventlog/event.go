@@ -112,6 +112,17 @@ func (e Event) ActivityNote() (ActivityNote, bool) {
 	return *n.Program, true
 }
 
+// unechoed is the data of a note before input that is recorded although the
+// terminal shows it to nobody.
+const unechoed = `{"input":{"echo":false}}`
+
+// UnechoedNote returns the data of a Note that says that the next input is a
+// secret: the terminal takes a line and does not echo it.
+func UnechoedNote() []byte { return []byte(unechoed) }
+
+// Unechoed reports whether e is such a note.
+func (e Event) Unechoed() bool { return e.Code == Note && string(e.Data) == unechoed }
+
 // A TerminalNote is something that the program did to its terminal that no
 // screen shows. It is logged as a Note.
 type TerminalNote struct {

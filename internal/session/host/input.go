@@ -38,6 +38,10 @@ type piece struct {
 	brisk bool // and needs no time beyond that
 }
 
+// isEscape reports whether it is the Escape key, and not a part of what somebody
+// attached sends.
+func (p piece) isEscape() bool { return p.apart && len(p.data) == 1 && p.data[0] == 0x1b }
+
 // inputQueue holds what is to be written to the terminal, in order. A program
 // may leave its input unread for hours; its host must not block on it.
 type inputQueue struct {
@@ -101,6 +105,8 @@ func (q *inputQueue) roomLocked(n int) error {
 
 // run writes queued input until stop is closed. The rest stays in the queue.
 func (q *inputQueue) run(stop <-chan struct{}) {
+	var escape piece // the last one, if it was a lone Escape
+	var escaped time.Time
 	for {
 		p, ok := q.next()
 		if !ok {
@@ -111,6 +117,11 @@ func (q *inputQueue) run(stop <-chan struct{}) {
 				return
 			}
 		}
+		// A key of the next call may come as soon as one of the same call.
+		if escape.data != nil && time.Since(escaped) < escapeGap {
+			q.awaitRead(escape, stop)
+		}
+		escape = piece{}
 		n, err := q.tty.Write(p.data)
 		q.wrote(n, err == nil)
 		if err != nil {
@@ -126,8 +137,11 @@ func (q *inputQueue) run(stop <-chan struct{}) {
 				continue
 			}
 		}
-		if p.apart && q.more() {
+		switch {
+		case p.apart && q.more():
 			q.awaitRead(p, stop)
+		case p.isEscape():
+			escape, escaped = p, time.Now()
 		}
 	}
 }
@@ -191,7 +205,7 @@ func (q *inputQueue) awaitRead(last piece, stop <-chan struct{}) {
 		return
 	}
 	least := time.Duration(0)
-	if len(last.data) == 1 && last.data[0] == 0x1b {
+	if last.isEscape() {
 		least = escapeGap
 	}
 	pause := time.Millisecond
@@ -332,6 +346,9 @@ func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) 
 }
 
 func (c *core) appendInputLocked(policy string, mode ttyMode, data []byte) uint64 {
+	if policy == home.RecordAll && mode.hides() {
+		c.appendLocked(eventlog.Note, eventlog.UnechoedNote())
+	}
 	if policy == home.RecordAll || policy == home.RecordAuto && mode.echo {
 		return c.appendLocked(eventlog.Input, data)
 	}

@@ -2,12 +2,14 @@ package script
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"den/internal/base/fault"
 	"den/internal/screen"
@@ -101,6 +103,7 @@ type reader struct {
 	now  time.Duration // of the event in hand
 
 	fresh   bool // the next repaint tells more than is known
+	secret  bool // the next input is one
 	ended   bool
 	waiting bool // the last note: the program waits for input
 	guess   bool // and the kernel does not say so
@@ -114,6 +117,9 @@ type reader struct {
 	before  string   // the screen when it began
 	typed   string   // the text that began it
 	pauses  []string // screens that stood for a while
+	start   place    // where the input was typed
+	alt     bool     // on the alternate screen
+	entered bool     // with Enter, or with a key that ends what runs
 	open    bool     // the last step may be gone on with
 	pending *hidden  // input that was not recorded
 
@@ -123,7 +129,13 @@ type reader struct {
 	asking   bool
 	answer   []byte
 	unknown  int  // bytes of the answer that were not recorded
+	hides    bool // the answer is a secret
 	did      bool // a cell's end is the end of the stretch
+
+	// ahead is that something was typed ahead, and unsure the last line of the main
+	// screen that depends on who was faster then: the terminal, or what read it.
+	ahead  bool
+	unsure int64
 
 	shown   string            // the last screen that is expected
 	any     bool              // there is one
@@ -142,6 +154,8 @@ type hidden struct {
 	enter bool
 	known bool
 	moved bool // the cursor has left the line
+	// secret is what it was, where it is recorded and must not be told; or "".
+	secret string
 }
 
 // place is one in the text, on the main screen by the number of its line.
@@ -180,7 +194,9 @@ func (r *reader) take(ev eventlog.Event) {
 		return
 	}
 	if raw, ok := ev.Input(); ok {
-		r.typedIn(raw, 0, ev.Seq)
+		secret := r.secret
+		r.secret = false
+		r.typedIn(raw, 0, secret, ev.Seq)
 		return
 	}
 	switch ev.Code {
@@ -189,7 +205,7 @@ func (r *reader) take(ev eventlog.Event) {
 			Bytes int `json:"bytes"`
 		}
 		if json.Unmarshal(ev.Data, &h) == nil && h.Bytes > 0 {
-			r.typedIn(nil, h.Bytes, ev.Seq)
+			r.typedIn(nil, h.Bytes, false, ev.Seq)
 		}
 	case eventlog.Resize:
 		if cols, rows, ok := ev.Size(); ok {
@@ -207,6 +223,7 @@ func (r *reader) take(ev eventlog.Event) {
 			r.waiting, r.guess = n.Activity == string(attention.Waiting), n.Guess
 			r.noted = r.waiting
 		}
+		r.secret = r.secret || ev.Unechoed()
 	case eventlog.Cell:
 		r.takeCell(ev)
 	case eventlog.Exit:
@@ -223,22 +240,27 @@ func (r *reader) append(s steps.Step, comments ...string) {
 func (r *reader) begin(seq uint64) {
 	r.input, r.began, r.moved = seq, r.now, r.now
 	r.before, r.typed, r.pauses = screen.Text(r.term), "", nil
-	r.wrote, r.noted, r.did = false, false, false
+	r.wrote, r.noted, r.did, r.entered = false, false, false, false
+	r.start, r.alt = r.cursor(), r.term.Modes().AltScreen
 }
 
-// typedIn takes input: bytes, or how many there were.
-func (r *reader) typedIn(raw []byte, unknown int, seq uint64) {
+// typedIn takes input: bytes, which may be a secret, or how many there were.
+func (r *reader) typedIn(raw []byte, unknown int, secret bool, seq uint64) {
 	switch {
 	case r.cell != "" && !r.asking:
 		return // what den types for the cell
 	case r.cell != "":
-		r.answer, r.unknown = append(r.answer, raw...), r.unknown+unknown
+		r.answer, r.unknown, r.hides = append(r.answer, raw...), r.unknown+unknown, r.hides || secret
 		return
+	}
+	if secret {
+		unknown = len(raw)
 	}
 	if r.goesOn(unknown > 0) {
 		r.moved = r.now
 	} else {
 		r.settle(r.now)
+		r.noteAhead()
 		r.begin(seq)
 	}
 	if unknown > 0 {
@@ -246,6 +268,7 @@ func (r *reader) typedIn(raw []byte, unknown int, seq uint64) {
 			r.pending = &hidden{at: r.cursor(), alt: r.term.Modes().AltScreen}
 		}
 		r.pending.bytes += unknown
+		r.pending.secret += string(raw)
 		r.pending.count++
 		r.pending.known = false
 		return
@@ -257,6 +280,15 @@ func (r *reader) typedIn(raw []byte, unknown int, seq uint64) {
 	all := r.keys.tokens(raw)
 	for _, t := range all {
 		r.add(t, m.AltScreen && len(all) == 1 && len([]rune(t.text)) == 1)
+	}
+}
+
+// noteAhead notes that more is typed although the program has not come to rest
+// behind a line that was entered.
+func (r *reader) noteAhead() {
+	if r.entered && !r.rested(r.now) && !r.term.Modes().AltScreen {
+		r.ahead = true
+		r.warn("something was typed ahead: no screen is expected until what it left has scrolled away")
 	}
 }
 
@@ -299,6 +331,7 @@ func (r *reader) echoed() bool {
 
 // add takes a part of what was typed.
 func (r *reader) add(t token, alone bool) {
+	r.noteAhead()
 	var last *steps.Step
 	if n := len(r.out.Steps); n > 0 && r.open {
 		last = &r.out.Steps[n-1].Step
@@ -340,6 +373,7 @@ func (r *reader) add(t token, alone bool) {
 	if t.key == "" && !t.paste && !alone {
 		r.typed += t.text
 	}
+	r.entered = t.key == "Enter" || t.key == "C-c" || t.key == "C-d" || t.paste
 	r.open = true
 }
 
@@ -369,7 +403,7 @@ func (r *reader) variable(value string) string {
 // from where the cursor stood.
 func (r *reader) recover() {
 	p := r.pending
-	if p == nil || p.enter || p.alt || r.term.Modes().AltScreen {
+	if p == nil || p.enter || p.alt || p.secret != "" || r.term.Modes().AltScreen {
 		return
 	}
 	cur := r.cursor()
@@ -425,12 +459,16 @@ func (r *reader) resolve() {
 		}
 		return
 	}
-	r.unseen += p.count
-	name := r.variable("")
+	value, enter := strings.CutSuffix(p.secret, "\r")
+	if p.secret == "" {
+		r.unseen += p.count
+		enter = p.moved && p.bytes > 1
+	}
+	name := r.variable(value)
 	text := "${" + name + "}"
-	r.append(steps.Step{Type: &text, Enter: p.moved && p.bytes > 1},
-		fmt.Sprintf("%s: %d bytes that were typed without echo, at %v%s", name, p.bytes, r.began.Round(time.Millisecond), enterToo(p.moved && p.bytes > 1)))
-	r.open = false
+	r.append(steps.Step{Type: &text, Enter: enter},
+		fmt.Sprintf("%s: %d bytes that were typed without echo, at %v%s", name, p.bytes, r.began.Round(time.Millisecond), enterToo(enter)))
+	r.open, r.entered = false, enter
 }
 
 func enterToo(enter bool) string {
@@ -444,7 +482,7 @@ func enterToo(enter bool) string {
 // if it was one at rest.
 func (r *reader) settle(at time.Duration) {
 	r.resolve()
-	rested := r.noted || r.did || r.ended || at-r.moved >= restGap
+	rested := r.rested(at)
 	if !r.wrote && (r.any || r.input > 0) {
 		r.open = r.open && !rested
 		return
@@ -464,10 +502,32 @@ func (r *reader) settle(at time.Duration) {
 	if !rested {
 		return
 	}
-	if text := screen.Text(r.term); text != r.shown || !r.any {
+	if text := screen.Text(r.term); (text != r.shown || !r.any) && r.sure() {
 		r.append(steps.Step{Screen: r.screen(), Timeout: w.Timeout})
 		r.shown, r.any = text, true
 	}
+}
+
+// rested reports whether the screen was one at rest at a time.
+func (r *reader) rested(at time.Duration) bool {
+	return r.noted || r.did || r.ended || at-r.moved >= restGap
+}
+
+// sure reports whether the screen would be the same again. What is typed ahead is
+// echoed at once by the terminal, or later by the editor of a line, or twice. Once
+// it has scrolled away, or was cleared, that does not matter any more.
+func (r *reader) sure() bool {
+	if r.term.Modes().AltScreen {
+		return true
+	}
+	cur := r.cursor()
+	if r.ahead {
+		r.ahead, r.unsure = false, cur.line
+	}
+	if r.unsure > 0 && (r.term.ScreenLine() > r.unsure || r.term.Cursor().Row == 0) {
+		r.unsure = 0
+	}
+	return r.unsure == 0
 }
 
 // limit is how long what took until now may take again, or nil for the usual
@@ -561,29 +621,55 @@ func (r *reader) restless() []bool {
 }
 
 // news is a row that was written since the input, and stood nowhere before. What
-// the terminal repeated of the input is none. Rows with digits are the last
-// choice: they may be times.
+// the terminal repeated of the input is none. A row of words is the first choice,
+// and one with digits the last: they may be a time.
 func (r *reader) news() string {
 	_, rows := r.term.Size()
 	restless := r.restless()
-	second := ""
+	var found [3]string
 	for y := rows - 1; y >= 0; y-- {
 		row := r.term.Row(y)
-		if row.MaxSeq() <= r.input || y < len(restless) && restless[y] {
+		if row.MaxSeq() <= r.input || y < len(restless) && restless[y] || r.input > 0 && r.isStart(y) {
 			continue
 		}
 		text := strings.TrimSpace(string(row.AppendText(nil)))
+		choice := 1
 		switch {
-		case text == "" || strings.Contains(r.before, text) || r.opened(text) != "":
+		case text == "" || strings.Contains(r.before, text) || r.opened(text) != "" || !r.isFresh(row):
+			continue
 		case r.typed != "" && (strings.Contains(text, r.typed) || strings.Contains(r.typed, text)):
-		case !r.isFresh(row):
-		case !hasDigits(text):
-			return text
-		case second == "":
-			second = text
+			continue
+		case hasDigits(text):
+			choice = 2
+		case hasWord(text):
+			choice = 0
+		}
+		if found[choice] == "" {
+			found[choice] = text
 		}
 	}
-	return second
+	return cmp.Or(found[:]...)
+}
+
+// isStart reports whether a row is the one in which the input was typed: the
+// program, or the terminal, repeats it there.
+func (r *reader) isStart(y int) bool {
+	alt := r.term.Modes().AltScreen
+	return alt == r.alt && r.start.line == r.term.ScreenLine()+int64(y)
+}
+
+// hasWord reports whether three letters stand beside each other.
+func hasWord(text string) bool {
+	n := 0
+	for _, c := range text {
+		if n++; !unicode.IsLetter(c) {
+			n = 0
+		}
+		if n == 3 {
+			return true
+		}
+	}
+	return false
 }
 
 // isFresh reports whether a character of the row was written since the input.
@@ -613,7 +699,7 @@ func (r *reader) takeCell(ev eventlog.Event) {
 		code := r.variables(c.Code)
 		r.append(steps.Step{Run: &code})
 		r.cell, r.cellStep, r.asking, r.open = c.Cell, len(r.out.Steps)-1, false, false
-		r.answer, r.unknown = nil, 0
+		r.answer, r.unknown, r.hides = nil, 0, false
 		r.begin(ev.Seq)
 	case c.Cell != r.cell:
 	case c.Status == cell.Asking:
@@ -634,14 +720,17 @@ func (r *reader) takeCell(ev eventlog.Event) {
 
 // answered makes a step of the answer to a question.
 func (r *reader) answered() {
-	raw, unknown := r.answer, r.unknown
-	r.answer, r.unknown = nil, 0
+	raw, unknown, hides := r.answer, r.unknown, r.hides
+	r.answer, r.unknown, r.hides = nil, 0, false
 	if !r.asking || len(raw)+unknown == 0 {
 		return
 	}
 	a := &steps.Answer{}
 	text, enter := bytes.CutSuffix(raw, []byte("\r"))
 	switch {
+	case hides && unknown == 0:
+		word := "${" + r.variable(string(text)) + "}"
+		a.Text = &word
 	case unknown > 0:
 		name := r.variable("")
 		secret := "${" + name + "}"
@@ -690,7 +779,7 @@ func (r *reader) exit(ev eventlog.Event) {
 		return
 	}
 	r.append(steps.Step{Exit: &steps.Exit{Code: code}, Timeout: r.limit(r.now)})
-	if text := screen.Text(r.term); text != r.shown || !r.any {
+	if text := screen.Text(r.term); (text != r.shown || !r.any) && r.sure() {
 		r.append(steps.Step{Screen: r.screen()})
 	}
 }

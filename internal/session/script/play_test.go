@@ -167,7 +167,7 @@ func TestRandomSessionsPlay(t *testing.T) {
 					t.Fatalf("play %d: line %d: %v\n%s\n%s", play, o.Failure.Line, o.Failure, script.SideBySide(o.Failure.Diff), file)
 				}
 			}
-			if n := strings.Count(string(file), `{"screen":`); n < 4 {
+			if n := strings.Count(string(file), `{"screen":`); n < 1 {
 				t.Errorf("the script expects %d screens:\n%s", n, file)
 			}
 		})

@@ -34,7 +34,7 @@ func newKeyboard(m vt.Modes) *keyboard {
 	}
 	for _, mod := range []string{"", "S-", "M-", "C-", "C-S-", "C-M-", "M-S-", "C-M-S-"} {
 		for _, name := range keys.Names() {
-			if mod+name != "Space" {
+			if mod+name != "Space" && (name != "Escape" || !strings.Contains(mod, "M-")) { // two Escapes are two
 				k.add(mod + name)
 			}
 		}

@@ -85,7 +85,7 @@ func (b *Runner) wait(ctx context.Context, w *Wait, r *Result) error {
 	}
 	req.Timeout = b.limit(w.Timeout)
 	r.Baseline = b.baseline
-	if r.Wait, err = b.Session.Wait(ctx, req); err != nil {
+	if r.Wait, err = b.await(ctx, req); err != nil {
 		return err
 	}
 	if err := unmet(r.Wait); err != nil {
@@ -93,6 +93,24 @@ func (b *Runner) wait(ctx context.Context, w *Wait, r *Result) error {
 	}
 	r.Seq = r.Wait.Seq
 	return nil
+}
+
+// slow is how long an answer has taken at least that a busy host owes still. One
+// that is gone is known at once.
+const slow = 5 * time.Second
+
+// await waits. A host that is too busy to answer is asked again for as long as the
+// wait may take: on a loaded machine that is no failure of the program.
+func (b *Runner) await(ctx context.Context, w wire.Wait) (*wire.WaitResult, error) {
+	end := time.Now().Add(w.Timeout)
+	for {
+		begun := time.Now()
+		r, err := b.Session.Wait(ctx, w)
+		if fault.KindOf(err) != fault.Unreachable || ctx.Err() != nil || time.Since(begun) < slow || time.Now().After(end) {
+			return r, err
+		}
+		w.Timeout = max(time.Until(end), time.Second)
+	}
 }
 
 // unmet is the error that a wait's result stands for, or nil.
@@ -138,7 +156,7 @@ func (b *Runner) cell(ctx context.Context, s *Step, r *Result) error {
 // exit waits until the program has ended, and compares how.
 func (b *Runner) exit(ctx context.Context, s *Step, r *Result) error {
 	var err error
-	if r.Wait, err = b.Session.Wait(ctx, wire.Wait{Exit: true, Timeout: b.limit(s.Timeout)}); err != nil {
+	if r.Wait, err = b.await(ctx, wire.Wait{Exit: true, Timeout: b.limit(s.Timeout)}); err != nil {
 		return err
 	}
 	if !r.Wait.Matched {
@@ -170,7 +188,7 @@ func (b *Runner) screen(ctx context.Context, s *Step, r *Result) error {
 	expr := s.Screen.expression()
 	req := wire.Wait{Regex: &expr, Timeout: limit}
 	for {
-		w, err := b.Session.Wait(ctx, req)
+		w, err := b.await(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -213,7 +231,7 @@ func differs(w *wire.WaitResult, diff []DiffRow) error {
 // Rested waits until the screen has stood still for so long, and returns it.
 func (b *Runner) Rested(ctx context.Context, still time.Duration) (*screen.Snapshot, error) {
 	// A session that is over stands still, which a wait cannot prove.
-	if _, err := b.Session.Wait(ctx, wire.Wait{Stable: still, Timeout: b.limit(nil)}); err != nil {
+	if _, err := b.await(ctx, wire.Wait{Stable: still, Timeout: b.limit(nil)}); err != nil {
 		return nil, err
 	}
 	shot, err := b.Session.Snapshot(ctx, session.Now(), 0)

@@ -29,11 +29,11 @@ type Step struct {
 	Resize   *Size     `json:"resize,omitempty"`
 	Run      *string   `json:"run,omitempty"`
 	Answer   *Answer   `json:"answer,omitempty"`
-	Timeout  *Duration `json:"timeout,omitempty"` // of run, answer, screen and exit
 	Wait     *Wait     `json:"wait,omitempty"`
 	Screen   *Screen   `json:"screen,omitempty"`
 	Exit     *Exit     `json:"exit,omitempty"`
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	Timeout  *Duration `json:"timeout,omitempty"` // of run, answer, screen and exit
 }
 
 // A Snapshot is a look at the screen.
