@@ -171,7 +171,8 @@ func TestScriptsOfPrograms(t *testing.T) {
 			w.do("wait", s, "--exit")
 		}
 		other := newWorld(t)
-		r := recordProgram(other, "dashboard", w.den, "--home", w.home.Path, "dashboard")
+		// No Home but this one: the other has the session of the recording itself.
+		r := recordProgram(other, "dashboard", "env", "XDG_STATE_HOME="+t.TempDir(), w.den, "--home", w.home.Path, "dashboard")
 		r.sees("den dashboard")
 		r.types("a") // also those that are over
 		r.sees("this is")

@@ -47,8 +47,8 @@ func (a *app) exportCmd() *cobra.Command {
 players, gif, webm and mp4 (both through ffmpeg), text, which is the lines that scrolled
 off the screen and the last screen, or test: a script for 'den test', with what was typed,
 waits for what came of it, and the screens at rest. Marks become chapters of videos and
-markers of casts. Without -o it is kept as an artifact in the session's directory; -o - writes it
-to stdout. An interrupted export leaves no file.
+markers of casts. Without -o it is kept as an artifact in the session's directory; -o -
+writes it to stdout. An interrupted export leaves no file.
 
 --timing accelerated limits pauses to 0.4 s, max to one frame.
 --from and --to are times as for 'den snapshot --at': 90s is after the start, -10s ago.

@@ -34,7 +34,7 @@ type testOptions struct {
 }
 
 func (a *app) testCmd() *cobra.Command {
-	var o testOptions
+	o := testOptions{timeout: duration(steps.DefaultTimeout)}
 	cmd := &cobra.Command{
 		Use:   "test FILE... [-- CMD...]",
 		Short: "Play scripts that test programs on terminals",
@@ -68,9 +68,9 @@ value: nothing was played; 3 no such file; 9 a script of a newer version.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "play `N` at the same time")
+	f.IntVar(&o.parallel, "parallel", 0, "play `N` at the same time (default: as many as there are processors)")
 	f.IntVar(&o.repeat, "repeat", 1, "play each script `N` times")
-	f.Var(&o.timeout, "timeout", "how long a step waits that does not say (default 30s)")
+	f.Var(&o.timeout, "timeout", "how long a step waits that does not say")
 	f.BoolVar(&o.update, "update", false, "write what comes into the scripts")
 	f.BoolVar(&o.styles, "styles", false, "with --update: expect how screens look, too, not only their text")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to `FILE`")
@@ -120,6 +120,9 @@ type tester struct {
 }
 
 func (a *app) runTest(ctx context.Context, paths, command []string, o testOptions) error {
+	if o.parallel == 0 {
+		o.parallel = runtime.NumCPU()
+	}
 	switch {
 	case o.parallel < 1 || o.repeat < 1:
 		return fault.Errorf(fault.Usage, "--parallel and --repeat are at least 1")
