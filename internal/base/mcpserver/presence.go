@@ -2,19 +2,22 @@ package mcpserver
 
 import (
 	"context"
-	"den/internal/base/fault"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"net/http"
 	"sync"
 	"time"
+
+	"den/internal/base/fault"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // presence tells when clients over HTTP are gone that do not say so: one that
-// held a stream open, as most do, has let go of it and asks nothing any more.
-// Of clients without a stream only Options.SessionIdle tells.
+// held a stream open, as most do, has let go of it and asks nothing any more; or
+// one that never had a stream is silent. No request of theirs is under way.
 type presence struct {
-	grace time.Duration // for a stream that is opened again
-	gone  func(id string)
+	grace   time.Duration // for a stream that is opened again
+	silence time.Duration // of a client that had none; 0: any
+	gone    func(id string)
 
 	mu      sync.Mutex // guards the fields below
 	clients map[string]*attendance
@@ -28,17 +31,22 @@ type attendance struct {
 	leaving  *time.Timer // or nil; runs while there is no request
 }
 
-func newPresence(grace time.Duration, gone func(id string)) *presence {
-	return &presence{grace: grace, gone: gone, clients: map[string]*attendance{}}
+func newPresence(grace, silence time.Duration, gone func(id string)) *presence {
+	return &presence{grace: grace, silence: silence, gone: gone, clients: map[string]*attendance{}}
 }
 
-// watch counts the requests of clients that have a session.
+// watch counts the requests of clients that have a session. The request that
+// begins one does not name it: its answer does.
 func (p *presence) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if id := r.Header.Get(sessionHeader); id != "" && r.Method != http.MethodDelete {
+		id := r.Header.Get(sessionHeader)
+		if id != "" && r.Method != http.MethodDelete {
 			defer p.enter(id, r.Method == http.MethodGet)()
 		}
 		next.ServeHTTP(w, r)
+		if begun := w.Header().Get(sessionHeader); id == "" && begun != "" {
+			p.enter(begun, false)()
+		}
 	})
 }
 
@@ -67,12 +75,16 @@ func (p *presence) leave(id string, a *attendance) {
 	if a.requests > 0 || p.stopped {
 		return
 	}
+	limit := p.grace
 	if !a.streamed {
+		limit = p.silence
+	}
+	if limit <= 0 {
 		delete(p.clients, id)
 		return
 	}
 	var leaving *time.Timer
-	leaving = time.AfterFunc(p.grace, func() {
+	leaving = time.AfterFunc(limit, func() {
 		p.mu.Lock()
 		still := a.leaving == leaving && !p.stopped
 		if still {

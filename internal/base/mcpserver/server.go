@@ -33,6 +33,7 @@ type Options[C Client] struct {
 	MaxClients  int           // at a time; 0: no limit
 	SessionIdle time.Duration // a client that asks nothing for so long is gone; 0: never
 	StreamGrace time.Duration // and one that let go of its stream so long ago; 0: half a minute
+	Silence     time.Duration // and one that never had a stream, and asks nothing for so long; 0: SessionIdle alone tells
 }
 
 // Server serves clients. Make it with New, and call one of Stdio and HTTP.

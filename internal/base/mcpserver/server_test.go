@@ -49,13 +49,13 @@ func newHouse(t *testing.T, change ...func(*mcpserver.Options[*visitor])) *house
 	o := mcpserver.Options[*visitor]{
 		Name: "test", Version: "1", Instructions: "words",
 		Tools: []mcpserver.Tool[*visitor]{
-			{Name: "echo", Description: "echo", Schema: anything, ReadOnly: true, Call: func(_ context.Context, v *visitor, call mcpserver.Call) (mcpserver.Answer, error) {
+			{Name: "echo", Description: "echo", Schema: anything, Output: anything, Hints: mcpserver.Hints{ReadOnly: true, Closed: true}, Call: func(_ context.Context, v *visitor, call mcpserver.Call) (mcpserver.Answer, error) {
 				return mcpserver.Answer{Text: v.by, PNG: []byte("picture"), Value: map[string]json.RawMessage{"arguments": call.Arguments}}, nil
 			}},
 			{Name: "fail", Description: "fail", Schema: anything, Call: func(context.Context, *visitor, mcpserver.Call) (mcpserver.Answer, error) {
 				return mcpserver.Answer{}, fault.Hintf(fault.Errorf(fault.Busy, "it is busy"), "try later")
 			}},
-			{Name: "hang", Description: "hang", Schema: anything, Call: func(ctx context.Context, _ *visitor, call mcpserver.Call) (mcpserver.Answer, error) {
+			{Name: "hang", Description: "hang", Schema: anything, Hints: mcpserver.Hints{Additive: true, Idempotent: true}, Call: func(ctx context.Context, _ *visitor, call mcpserver.Call) (mcpserver.Answer, error) {
 				if call.Report != nil {
 					call.Report("half way")
 				}
@@ -137,8 +137,17 @@ func await[T any](t *testing.T, what string, c <-chan T) T {
 func expectService(t *testing.T, cs *sdk.ClientSession, name string) {
 	t.Helper()
 	tools, err := cs.ListTools(t.Context(), nil)
-	if err != nil || len(tools.Tools) != 3 || tools.Tools[0].Name != "echo" || !tools.Tools[0].Annotations.ReadOnlyHint {
-		t.Errorf("tools: %+v, %v", tools, err)
+	if err != nil || len(tools.Tools) != 3 {
+		t.Fatalf("tools: %+v, %v", tools, err)
+	}
+	for i, want := range []string{
+		`"annotations":{"idempotentHint":false,"openWorldHint":false,"readOnlyHint":true},"description":"echo","inputSchema":{"type":"object"},"name":"echo","outputSchema":{"type":"object"}`,
+		`"annotations":{"destructiveHint":true,"idempotentHint":false,"openWorldHint":true,"readOnlyHint":false},"description":"fail","inputSchema":{"type":"object"},"name":"fail"`,
+		`"annotations":{"destructiveHint":false,"idempotentHint":true,"openWorldHint":true,"readOnlyHint":false},"description":"hang","inputSchema":{"type":"object"},"name":"hang"`,
+	} {
+		if raw, err := json.Marshal(tools.Tools[i]); err != nil || string(raw) != "{"+want+"}" {
+			t.Errorf("%s, %v, want %s", raw, err, want)
+		}
 	}
 	r, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"a": 1}})
 	if err != nil || r.IsError || text(r) != name+" 9" || len(r.Content) != 2 {
@@ -294,30 +303,36 @@ func TestStdioLines(t *testing.T) {
 
 // A call is cancelled by its caller, and tells how it goes before.
 func TestProgressAndCancel(t *testing.T) {
-	h := newHouse(t)
-	transport, _ := h.stdio(t.Context())
-	heard := make(chan string, 10)
-	cs := connect(t, transport, "ann", &sdk.ClientOptions{
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { heard <- r.Params.Message },
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		_, err := cs.CallTool(ctx, &sdk.CallToolParams{Name: "hang", Meta: sdk.Meta{"progressToken": "p"}})
-		done <- err
-	}()
-	if got := await(t, "progress", heard); got != "half way" {
-		t.Errorf("heard %q", got)
+	for name, begin := range map[string]func(h *house) sdk.Transport{
+		"stdio": func(h *house) sdk.Transport { transport, _ := h.stdio(h.t.Context()); return transport },
+		"http":  func(h *house) sdk.Transport { l, _ := h.http(); return overHTTP(l) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			heard := make(chan string, 10)
+			cs := connect(t, begin(h), "ann", &sdk.ClientOptions{
+				ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { heard <- r.Params.Message },
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				_, err := cs.CallTool(ctx, &sdk.CallToolParams{Name: "hang", Meta: sdk.Meta{"progressToken": "p"}})
+				done <- err
+			}()
+			if got := await(t, "progress", heard); got != "half way" {
+				t.Errorf("heard %q", got)
+			}
+			await(t, "the call", h.begun)
+			cancel()
+			if err := await(t, "the call's end", h.ended); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			if err := await(t, "the answer", done); err == nil {
+				t.Error("the cancelled call succeeded")
+			}
+			expectService(t, cs, "ann") // the client is still there
+		})
 	}
-	await(t, "the call", h.begun)
-	cancel()
-	if err := await(t, "the call's end", h.ended); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if err := await(t, "the answer", done); err == nil {
-		t.Error("the cancelled call succeeded")
-	}
-	expectService(t, cs, "ann") // the client is still there
 }
 
 const token = "0123456789-secret"
@@ -414,37 +429,60 @@ func TestHTTPIdle(t *testing.T) {
 	await(t, "the visitor's end", await(t, "the visitor", h.visitors).closed)
 }
 
+// raw is a client over HTTP that can do what no polite one does.
+type raw struct {
+	t       *testing.T
+	l       net.Listener
+	session string
+}
+
+// newRaw begins a session.
+func newRaw(t *testing.T, l net.Listener) *raw {
+	t.Helper()
+	c := &raw{t: t, l: l}
+	begin := c.ask(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	c.session = begin.Header.Get("Mcp-Session-Id")
+	c.ask(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return c
+}
+
+// ask makes a request, whose answer may go on.
+func (c *raw) ask(ctx context.Context, method, body string) *http.Response {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(ctx, method, mcpserver.URL(c.l), strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if c.session != "" {
+		r.Header.Set("Mcp-Session-Id", c.session)
+	}
+	answer, err := withToken{token}.RoundTrip(r)
+	if err != nil || answer.StatusCode/100 != 2 {
+		c.t.Fatalf("%s %s: %v, %v", method, body, answer, err)
+	}
+	c.t.Cleanup(func() { answer.Body.Close() })
+	return answer
+}
+
+// echo calls the tool.
+func (c *raw) echo() {
+	c.t.Helper()
+	call := c.ask(c.t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{}}}`)
+	if body, err := io.ReadAll(call.Body); err != nil || !strings.Contains(string(body), "x 1") {
+		c.t.Fatalf("%s, %v", body, err)
+	}
+}
+
 // A client that lets go of its stream without a word is gone.
 func TestHTTPVanishes(t *testing.T) {
 	h := newHouse(t, func(o *mcpserver.Options[*visitor]) { o.StreamGrace = 10 * time.Millisecond })
 	l, _ := h.http()
-	id := ""
-	ask := func(ctx context.Context, method, body string) *http.Response {
-		r, err := http.NewRequestWithContext(ctx, method, mcpserver.URL(l), strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		if id != "" {
-			r.Header.Set("Mcp-Session-Id", id)
-		}
-		answer, err := withToken{token}.RoundTrip(r)
-		if err != nil || answer.StatusCode/100 != 2 {
-			t.Fatalf("%s %s: %v, %v", method, body, answer, err)
-		}
-		t.Cleanup(func() { answer.Body.Close() })
-		return answer
-	}
-	begin := ask(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
-	id = begin.Header.Get("Mcp-Session-Id")
-	ask(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	c := newRaw(t, l)
 	ctx, letGo := context.WithCancel(t.Context())
-	ask(ctx, http.MethodGet, "")
-	call := ask(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{}}}`)
-	if body, err := io.ReadAll(call.Body); err != nil || !strings.Contains(string(body), "x 1") {
-		t.Fatalf("%s, %v", body, err)
-	}
+	c.ask(ctx, http.MethodGet, "")
+	c.echo()
 	v := await(t, "the visitor", h.visitors)
 	select {
 	case <-v.closed:
@@ -453,6 +491,38 @@ func TestHTTPVanishes(t *testing.T) {
 	}
 	letGo()
 	await(t, "the visitor's end", v.closed)
+}
+
+// A client without a stream is gone when it asks nothing for a while, and no
+// longer has a seat.
+func TestHTTPIsSilent(t *testing.T) {
+	h := newHouse(t, func(o *mcpserver.Options[*visitor]) {
+		o.Silence = 2 * time.Second // more than a busy machine needs between two requests
+		o.MaxClients = 1
+	})
+	l, _ := h.http()
+	newRaw(t, l).echo()
+	await(t, "the visitor's end", await(t, "the visitor", h.visitors).closed)
+	newRaw(t, l)
+}
+
+// A call that is cancelled over HTTP ends without an answer, and its stream with
+// it.
+func TestHTTPCancel(t *testing.T) {
+	h := newHouse(t)
+	l, _ := h.http()
+	c := newRaw(t, l)
+	call := c.ask(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"hang","arguments":{},"_meta":{"progressToken":"p"}}}`)
+	await(t, "the call", h.begun)
+	c.ask(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	if err := await(t, "the call's end", h.ended); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	body, err := io.ReadAll(call.Body)
+	if err != nil || !strings.Contains(string(body), `"half way"`) || strings.Contains(string(body), `"id":2`) {
+		t.Errorf("heard %s, %v", body, err)
+	}
+	c.echo() // the client is still there
 }
 
 func TestHTTPIsFull(t *testing.T) {

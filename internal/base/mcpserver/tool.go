@@ -15,10 +15,30 @@ type Tool[C Client] struct {
 	Name        string
 	Description string // for the model
 	Schema      string // a JSON schema of the arguments, which are an object
-	ReadOnly    bool   // it changes nothing
+	Output      string // or "": one of Answer.Value, which an error's object meets, too
+	Hints       Hints
 	// Call does it. An error is what the model is told: what happened, and by
 	// its hint what to do.
 	Call func(ctx context.Context, client C, call Call) (Answer, error)
+}
+
+// Hints say what a call may do, for clients that ask a person before some. The
+// zero value is what the protocol assumes of a tool that says nothing.
+type Hints struct {
+	ReadOnly   bool // it changes nothing
+	Additive   bool // it destroys nothing
+	Idempotent bool // a second call with the same arguments changes nothing more
+	Closed     bool // it reaches nothing but what is the server's
+}
+
+// annotations leaves out what means nothing of a tool that only reads.
+func (h Hints) annotations() *sdk.ToolAnnotations {
+	destroys, reaches := !h.Additive, !h.Closed
+	a := &sdk.ToolAnnotations{ReadOnlyHint: h.ReadOnly, IdempotentHint: h.Idempotent, OpenWorldHint: &reaches}
+	if !h.ReadOnly {
+		a.DestructiveHint = &destroys
+	}
+	return a
 }
 
 // Call is one use of a tool.
@@ -36,9 +56,9 @@ type Answer struct {
 }
 
 func (t Tool[C]) declared() *sdk.Tool {
-	d := &sdk.Tool{Name: t.Name, Description: t.Description, InputSchema: json.RawMessage(t.Schema)}
-	if t.ReadOnly {
-		d.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: true}
+	d := &sdk.Tool{Name: t.Name, Description: t.Description, InputSchema: json.RawMessage(t.Schema), Annotations: t.Hints.annotations()}
+	if t.Output != "" {
+		d.OutputSchema = json.RawMessage(t.Output)
 	}
 	return d
 }
@@ -49,11 +69,14 @@ func (s *Server[C]) handler(t Tool[C]) sdk.ToolHandler {
 		if err != nil {
 			return failed(err), nil
 		}
-		ctx, cancel := context.WithCancel(ctx)
+		while, cancel := context.WithCancel(ctx)
 		defer cancel()
 		stop := context.AfterFunc(c.ctx, cancel)
 		defer stop()
-		a, err := t.Call(ctx, c.client, Call{Arguments: req.Params.Arguments, Report: reporter(ctx, req)})
+		a, err := t.Call(while, c.client, Call{Arguments: req.Params.Arguments, Report: reporter(while, req)})
+		if ctx.Err() != nil && req.Extra != nil && req.Extra.CloseSSEStream != nil {
+			req.Extra.CloseSSEStream(sdk.CloseSSEStreamArgs{}) // over HTTP: who cancelled the call hears no answer
+		}
 		if err != nil {
 			return failed(err), nil
 		}

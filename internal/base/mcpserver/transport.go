@@ -46,7 +46,7 @@ func URL(l net.Listener) string { return "http://" + httpguard.HostPort(l) + Pat
 
 // HTTP serves clients that have the token until ctx ends.
 func (s *Server[C]) HTTP(ctx context.Context, l net.Listener, token string) error {
-	here := newPresence(cmp.Or(s.o.StreamGrace, streamGrace), s.dismiss)
+	here := newPresence(cmp.Or(s.o.StreamGrace, streamGrace), s.o.Silence, s.dismiss)
 	mux := http.NewServeMux()
 	mux.Handle(Path, here.watch(s.noticeEnd(http.MaxBytesHandler(s.streams(), maxBody))))
 	h := &http.Server{
