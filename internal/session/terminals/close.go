@@ -306,9 +306,9 @@ func (c *Client) skipShown(t *terminal, r *Result) {
 	}
 }
 
-// report tells, now and then, the last line of a terminal's screen, until the
-// returned func is called. That returns when nothing is told any more.
-func (c *Client) report(ctx context.Context, t *terminal, tell func(string)) (stop func()) {
+// report tells, now and then, the last lines of terminals' screens, by turns, until
+// the returned func is called. That returns when nothing is told any more.
+func (c *Client) report(ctx context.Context, of []*terminal, tell func(string)) (stop func()) {
 	if tell == nil {
 		return func() {}
 	}
@@ -318,12 +318,17 @@ func (c *Client) report(ctx context.Context, t *terminal, tell func(string)) (st
 		defer close(ended)
 		tick := time.NewTicker(c.o.ReportEvery)
 		defer tick.Stop()
-		for {
+		for i := 0; ; i++ {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				tell(lastLine(ctx, t))
+				t := of[i%len(of)]
+				line := lastLine(ctx, t)
+				if len(of) > 1 {
+					line = t.name + ": " + line
+				}
+				tell(line)
 			}
 		}
 	}()

@@ -2,6 +2,8 @@ package terminals
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"den/internal/base/fault"
 	"den/internal/session"
@@ -9,8 +11,8 @@ import (
 )
 
 // Next tells what happened in the client's terminals and was not told yet, or
-// waits until something does. Calls take turns.
-func (c *Client) Next(ctx context.Context, req news.Request) (news.Answer, error) {
+// waits until something does, and reports meanwhile. Calls take turns.
+func (c *Client) Next(ctx context.Context, req news.Request, report func(line string)) (news.Answer, error) {
 	select {
 	case c.collecting <- struct{}{}:
 		defer func() { <-c.collecting }()
@@ -33,7 +35,9 @@ func (c *Client) Next(ctx context.Context, req news.Request) (news.Answer, error
 	if len(sessions) == 0 {
 		return news.Answer{}, fault.Hintf(fault.Errorf(fault.NotFound, "you have no terminals yet"), "run opens your shell, open another terminal")
 	}
+	stop := c.report(ctx, slices.Collect(maps.Values(byID)), report)
 	a, err := news.Next(ctx, sessions, cur, req)
+	stop()
 	if err != nil {
 		return a, advise(err, nil)
 	}

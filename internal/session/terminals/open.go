@@ -322,7 +322,7 @@ func (c *Client) Wait(ctx context.Context, ref string, conditions wire.Wait, rep
 		return Waited{}, err
 	}
 	defer c.begin(t)()
-	defer c.report(ctx, t, report)()
+	defer c.report(ctx, []*terminal{t}, report)()
 	r, err := t.s.Wait(ctx, conditions)
 	if err != nil {
 		return Waited{}, advise(err, nil)

@@ -56,6 +56,36 @@ func (c *Client) Run(ctx context.Context, ref, code string, w Waiting) (Result, 
 	})
 }
 
+// enterLimit bounds the time that a shell takes to print its first marks.
+const enterLimit = 10 * time.Second
+
+// Enter gives up the code that a terminal runs, whose program goes on: what is run
+// next goes to what that program reads, or to the shell or REPL that it started.
+// With marks that is a shell at its prompt, and it is made to tell how its
+// commands end. A password that is asked for is not given up.
+func (c *Client) Enter(ctx context.Context, ref string, marks bool) error {
+	t, err := c.toUse(ref)
+	if err != nil {
+		return err
+	}
+	defer c.begin(t)()
+	c.tell(t, "")
+	last, err := t.s.Poll("")
+	if runs := err == nil && !last.Final(); runs && (!marks || !last.Asks()) {
+		if _, err := t.s.Release(ctx); err != nil && fault.KindOf(err) != fault.NotFound { // it ended meanwhile
+			return advise(err, nil)
+		}
+	}
+	if !marks {
+		return nil
+	}
+	_, err = t.s.Marks(ctx, enterLimit)
+	return advise(err, hints{
+		fault.Busy:        "type what it asks for, then run in the shell when snapshot shows its prompt",
+		fault.Unsupported: "snapshot shows what it is; it must be bash, zsh or a POSIX shell at its prompt, or run with inner program",
+	})
+}
+
 // Answer types the answer to what a terminal's code asks, and waits as Run
 // does.
 func (c *Client) Answer(ctx context.Context, ref string, in wire.Input, w Waiting) (Result, error) {
@@ -89,7 +119,7 @@ func (c *Client) Await(ctx context.Context, ref string, w Waiting) (Result, erro
 // waitFor calls what waits for code, and tells what became of it.
 func (c *Client) waitFor(ctx context.Context, t *terminal, w Waiting, call func(session.Run) (cell.Result, error)) (Result, error) {
 	defer c.begin(t)()
-	defer c.report(ctx, t, w.Report)()
+	defer c.report(ctx, []*terminal{t}, w.Report)()
 	r, err := call(session.Run{Timeout: w.Timeout, NoWait: w.Now, MaxBytes: c.o.Limits.Output})
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -123,8 +153,11 @@ func explainBusy(t *terminal, err error) error {
 	case perr != nil || last.Final():
 		return advise(err, nil)
 	case last.Asks():
-		return fault.Hintf(fault.Errorf(fault.Busy, "nothing was sent: earlier code in terminal '%s' asks %q", t.name, last.Question),
-			"answer answers it, keys C-c interrupts it, open opens another terminal")
+		hint := "answer answers it, keys C-c interrupts it, open opens another terminal"
+		if isPrompt(last.Question) {
+			hint = intoPrompt + "; " + hint
+		}
+		return fault.Hintf(fault.Errorf(fault.Busy, "nothing was sent: earlier code in terminal '%s' asks %q", t.name, last.Question), "%s", hint)
 	}
 	return fault.Hintf(fault.Errorf(fault.Busy, "nothing was sent: earlier code in terminal '%s' is still running", t.name),
 		"wait goes on waiting for it, keys C-c interrupts it, open opens another terminal")
@@ -143,6 +176,8 @@ func noteOn(r cell.Result) string {
 	switch {
 	case r.Status == cell.Fired:
 		return "next tells what becomes of it"
+	case r.WaitingFor == cell.ForInput && isPrompt(r.Question):
+		return intoPrompt + "; answer answers anything else"
 	case r.WaitingFor == cell.ForInput:
 		return "answer it with the tool answer"
 	case r.WaitingFor == cell.ForContinuation:
@@ -157,6 +192,15 @@ func noteOn(r cell.Result) string {
 		return "nothing was sent: snapshot shows what stands in the line; empty it with keys"
 	}
 	return ""
+}
+
+// intoPrompt is what to do at the prompt of a shell or REPL inside a program.
+const intoPrompt = "if this is the prompt of a shell or REPL, run with inner gives it code"
+
+// isPrompt reports whether a question ends as the prompts of shells and REPLs do.
+func isPrompt(question string) bool {
+	text := strings.TrimRight(question, " ")
+	return text != "" && strings.ContainsAny(text[len(text)-1:], "$#%>")
 }
 
 // hints says what a client can do about errors of a kind.

@@ -166,11 +166,11 @@ type mcpOptions struct {
 	maxTerminals    int
 	maxOutput       string
 	logLimit        string
-	idle            duration
+	idle, goneAfter duration
 }
 
 func (a *app) mcpCmd() *cobra.Command {
-	o := mcpOptions{idle: duration(2 * time.Hour)}
+	o := mcpOptions{idle: duration(2 * time.Hour), goneAfter: duration(5 * time.Minute)}
 	cmd := &cobra.Command{
 		Use:   "mcp | mcp --http [ADDR]",
 		Short: "Serve terminals to MCP clients",
@@ -206,6 +206,7 @@ printed; clients need a token, which is read from DEN_MCP_TOKEN or a file.`,
 	f.StringVar(&o.maxOutput, "max-output", "16KiB", "output in one answer; the rest is in a file; 0: no limit")
 	f.StringVar(&o.logLimit, "log-limit", "64MiB", "size limit of a terminal's event log; 0: no limit")
 	f.Var(&o.idle, "idle", "close terminals, and clients over HTTP, that were not used for this long; 0: never")
+	f.Var(&o.goneAfter, "gone-after", "with --http: a client without an event stream that asks nothing for this long is gone; 0: only --idle counts")
 	return cmd
 }
 
@@ -228,7 +229,8 @@ func (a *app) mcpArgv(o mcpOptions, addr []string) ([]string, error) {
 	}
 	argv, err := a.dendArgv("mcp", "--cwd", o.cwd, "--shell", o.shell, "--token-file", o.tokenFile,
 		"--max-terminals", strconv.Itoa(o.maxTerminals), "--max-output", strconv.FormatInt(output, 10),
-		"--log-limit", strconv.FormatInt(log, 10), "--idle", time.Duration(o.idle).String())
+		"--log-limit", strconv.FormatInt(log, 10), "--idle", time.Duration(o.idle).String(),
+		"--gone-after", time.Duration(o.goneAfter).String())
 	if err != nil {
 		return nil, err
 	}

@@ -34,12 +34,17 @@ func on[A, V any](do func(ctx context.Context, c *terminals.Client, a A, report 
 }
 
 func run(ctx context.Context, c *terminals.Client, a runArguments, report func(string)) (r terminals.Result, err error) {
-	if strings.TrimSpace(a.Code) == "" {
-		return r, fault.Errorf(fault.Usage, "code is missing")
+	if err := a.check(); err != nil {
+		return r, err
 	}
 	w, err := a.starting(report)
 	if err != nil {
 		return r, err
+	}
+	if a.Inner != "" {
+		if err := c.Enter(ctx, a.Session, a.Inner == innerShell); err != nil {
+			return r, err
+		}
 	}
 	return c.Run(ctx, a.Session, a.Code, w)
 }
@@ -56,12 +61,12 @@ func answer(ctx context.Context, c *terminals.Client, a answerArguments, report 
 	return c.Answer(ctx, a.Session, in, w)
 }
 
-func next(ctx context.Context, c *terminals.Client, a nextArguments, _ func(string)) (none news.Answer, err error) {
+func next(ctx context.Context, c *terminals.Client, a nextArguments, report func(string)) (none news.Answer, err error) {
 	req, err := a.request()
 	if err != nil {
 		return none, err
 	}
-	return c.Next(ctx, req)
+	return c.Next(ctx, req, report)
 }
 
 // describeNews is what happened, for a model.

@@ -25,42 +25,42 @@ func channelTools(socket string) []tool {
 	const channel = `"channel":{"type":"string"}`
 	return []tool{
 		{
-			Name: "channel_send", Description: "Say something in a channel, or to a person.",
+			Name: "channel_send", Description: "Say something in a channel, or to a person.", Hints: hints{Additive: true},
 			Schema: `{"type":"object","properties":{` + target + `,"text":{"type":"string"}},"required":["target","text"]}`,
 			Call:   calling(at, sendRequest, func(s ipc.Sent) string { return "sent to " + s.Channel }),
 		},
 		{
-			Name: "channel_read", Description: "The messages of a channel or person that you have not read.",
+			Name: "channel_read", Description: "The messages of a channel or person that you have not read.", Hints: hints{Additive: true, Closed: true},
 			Schema: `{"type":"object","properties":{` + target + `,"limit":{"type":"integer","description":"default 50"}},"required":["target"]}`,
 			Call:   calling(at, readRequest, describeMessages),
 		},
 		{
-			Name: "channel_ask", Description: "Ask in a channel, or a person, and wait for the answer: the next message that mentions you.",
+			Name: "channel_ask", Description: "Ask in a channel, or a person, and wait for the answer: the next message that mentions you.", Hints: hints{Additive: true},
 			Schema: `{"type":"object","properties":{` + target + `,"text":{"type":"string"},` + timeoutProperty + `},"required":["target","text"]}`,
 			Call:   calling(at, askRequest, func(r ipc.Reply) string { return fmt.Sprintf("<%s> %s", r.Nick, r.Text) }),
 		},
 		{
-			Name: "channel_who", Description: "Who is in a channel; or tell of one nick.", ReadOnly: true,
+			Name: "channel_who", Description: "Who is in a channel; or tell of one nick.", Hints: hints{ReadOnly: true},
 			Schema: `{"type":"object","properties":{` + target + `},"required":["target"]}`,
 			Call:   calling(at, whoRequest, describePeople),
 		},
 		{
-			Name: "channel_list", Description: "The channels that you are in.", ReadOnly: true,
+			Name: "channel_list", Description: "The channels that you are in.", Hints: looks,
 			Schema: `{"type":"object","properties":{}}`,
 			Call:   calling(at, listRequest, func(j ipc.Joined) string { return strings.Join(j.Channels, "\n") }),
 		},
 		{
-			Name: "channel_join", Description: "Join a channel.",
+			Name: "channel_join", Description: "Join a channel.", Hints: hints{Additive: true, Idempotent: true},
 			Schema: `{"type":"object","properties":{` + channel + `},"required":["channel"]}`,
 			Call:   calling(at, joinRequest, func(struct{}) string { return "joined" }),
 		},
 		{
-			Name: "channel_part", Description: "Leave a channel.",
+			Name: "channel_part", Description: "Leave a channel.", Hints: hints{Idempotent: true},
 			Schema: `{"type":"object","properties":{` + channel + `},"required":["channel"]}`,
 			Call:   calling(at, partRequest, func(struct{}) string { return "left" }),
 		},
 		{
-			Name: "channel_topic", Description: "The topic of a channel; with topic, set it.",
+			Name: "channel_topic", Description: "The topic of a channel; with topic, set it.", Hints: hints{Idempotent: true},
 			Schema: `{"type":"object","properties":{` + channel + `,"topic":{"type":"string"}},"required":["channel"]}`,
 			Call:   calling(at, topicRequest, func(t ipc.ChannelTopic) string { return t.Topic }),
 		},

@@ -39,6 +39,7 @@ type options struct {
 	tokenFile             string
 	json                  bool
 	useOthers, keep       bool
+	goneAfter             time.Duration
 	limits                terminals.Limits
 }
 
@@ -59,6 +60,7 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 	f.IntVar(&o.limits.Output, "max-output", o.limits.Output, "`BYTES` of output in an answer")
 	f.Int64Var(&o.limits.Log, "log-limit", o.limits.Log, "`BYTES` of a terminal's recording")
 	f.DurationVar(&o.limits.Idle, "idle", o.limits.Idle, "close terminals that nobody used for so long")
+	f.DurationVar(&o.goneAfter, "gone-after", 5*time.Minute, "take clients over HTTP that have no stream, and ask nothing for so long, for gone")
 	usage := "Usage: dend mcp [flags] [ADDR]\n\nServe terminals to MCP clients, on stdio or over HTTP on ADDR."
 	return served.Main(f, usage, args, stdout, stderr, func(ctx context.Context, words []string, asJSON bool) error {
 		if len(words) > 1 || len(words) == 1 && !o.http {
@@ -88,7 +90,7 @@ func serve(ctx context.Context, o options, environ []string, stdin io.ReadCloser
 	s := mcpserver.New(mcpserver.Options[*terminals.Client]{
 		Name: "den", Version: build.Version, Instructions: said, Tools: offered, Resources: resources(), Log: words,
 		Connect:    func(by string) (*terminals.Client, error) { return terminals.New(to, by) },
-		MaxClients: maxClients, SessionIdle: to.Limits.Idle,
+		MaxClients: maxClients, SessionIdle: to.Limits.Idle, Silence: o.goneAfter,
 	})
 	ctx, cancel := context.WithCancel(ctx)
 	var beside sync.WaitGroup

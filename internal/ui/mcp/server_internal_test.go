@@ -54,6 +54,7 @@ func runTests(m *testing.M) int {
 // world is a server on pipes and a client of it.
 type world struct {
 	t      *testing.T
+	output map[string]map[string]any // the output schemas of tools that have one
 	home   home.Home
 	client *sdk.ClientSession
 	heard  chan string   // progress
@@ -91,6 +92,16 @@ func newWorldIn(t *testing.T, env []string, change ...func(*options)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.end)
+	list, err := w.client.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.output = map[string]map[string]any{}
+	for _, tool := range list.Tools {
+		if schema, has := tool.OutputSchema.(map[string]any); has {
+			w.output[tool.Name] = schema
+		}
+	}
 	return w
 }
 
@@ -133,7 +144,32 @@ func (w *world) try(name string, arguments values) (text string, value values, i
 	if err != nil {
 		w.t.Fatalf("%s %v: %v", name, arguments, err)
 	}
-	return textOf(r), valueOf(w.t, r), r.IsError
+	value = valueOf(w.t, r)
+	w.expectMeets(name, value)
+	return textOf(r), value, r.IsError
+}
+
+// expectMeets holds a structured answer against the tool's output schema, as some
+// clients do, also with errors.
+func (w *world) expectMeets(tool string, value values) {
+	w.t.Helper()
+	schema, has := w.output[tool]
+	if !has {
+		return
+	}
+	if schema["type"] != "object" || schema["required"] != nil {
+		w.t.Errorf("the output schema of %s is no object, or requires what an error lacks: %v", tool, schema)
+	}
+	for name, property := range schema["properties"].(values) {
+		v, has := value[name]
+		if !has {
+			continue
+		}
+		is := fmt.Sprintf("%T", v)
+		if want := (map[string]string{"string": "string", "integer": "float64"})[property.(values)["type"].(string)]; is != want {
+			w.t.Errorf("%s of %s is %v, a %s; its schema says %v", name, tool, v, is, property)
+		}
+	}
 }
 
 // call is try that must succeed.
@@ -489,33 +525,160 @@ while True:
 	}
 }
 
-// The list of tools is read by a model in every conversation: it stays small.
+// A shell or a REPL inside a program takes code, the shell with exit codes.
+func TestInner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.call("run", values{"code": "bash --norc", "timeout": 5})
+	if text, v := w.call("run", values{"code": "echo in; (exit 7)", "inner": "shell"}); text != "in\n[exit code 7]" || v["certainty"] != "exact" {
+		t.Errorf("in the shell: %q, %v", text, v)
+	}
+	if text, _ := w.call("run", values{"code": "(exit 6)"}); text != "[exit code 6]" {
+		t.Errorf("in the shell again: %q", text)
+	}
+	if text, v := w.call("run", values{"code": "python3 -q"}); v["status"] != "asking" || !strings.Contains(text, "run with inner") {
+		t.Errorf("python: %q, %v", text, v)
+	}
+	w.refuse("run", values{"code": "print(6*7)"}, "run with inner")
+	if text, v := w.call("run", values{"code": "print(6*7)", "inner": "program"}); v["output"] != "42" || v["status"] != "done" {
+		t.Errorf("in python: %q, %v", text, v)
+	}
+	w.refuse("run", values{"code": "print(6*7)", "inner": "shell"}, "prints no marks", "inner program")
+	w.refuse("run", values{"code": "print(6*7)", "inner": "deep"}, "want shell or program")
+	w.refuse("run", values{"code": "true", "session": "nobody", "inner": "shell"}, "nobody")
+
+	w.call("open", values{"name": "box", "command": []string{"sh", "-c", "stty -echo; printf 'Password: '; head -n 1; stty echo; exec bash --norc"}})
+	w.call("wait", values{"session": "box", "text": "Password:"})
+	w.refuse("run", values{"session": "box", "code": "true", "inner": "shell"}, "password", "type")
+	w.call("type", values{"session": "box", "text": "geheim", "enter": true})
+	w.call("wait", values{"session": "box", "text": "$"})
+	if text, _ := w.call("run", values{"session": "box", "code": "(exit 5)", "inner": "shell"}); text != "[exit code 5]" {
+		t.Errorf("behind the password: %q", text)
+	}
+}
+
+// Ctrl-C is pressed by keys, whatever the code does, and wait tells how it ended.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, code := range map[string]string{
+		"runs": `trap 'echo bye; exit 7' INT; echo be''gun; while :; do sleep 0.1; done`,
+		"asks": `trap 'echo bye; exit 7' INT; echo be''gun; read -p "go on? " a`,
+	} {
+		w.call("open", values{"name": name, "command": []string{"bash", "--norc"}})
+		w.call("run", values{"session": name, "code": "(" + code + ")", "timeout": 0})
+		w.call("wait", values{"session": name, "text": "begun"})
+		w.call("keys", values{"session": name, "keys": []string{"C-c"}})
+		if text, v := w.call("wait", values{"session": name}); v["exit_code"] != 7.0 || !strings.Contains(text, "bye") {
+			t.Errorf("%s: %q, %v", name, text, v)
+		}
+	}
+}
+
+// While next waits, the client is told what its terminals show.
+func TestNextReports(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	gate := filepath.Join(t.TempDir(), "gate")
+	w.call("open", values{"name": "other", "command": []string{"cat"}})
+	w.call("run", values{"code": "mkfifo " + gate + "; echo begun; cat " + gate, "timeout": 0})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := w.client.CallTool(t.Context(), &sdk.CallToolParams{Meta: sdk.Meta{"progressToken": "p"}, Name: "next", Arguments: values{"timeout": 600}})
+		ended <- err
+	}()
+	for line := range w.heard {
+		if strings.HasSuffix(line, ": begun") {
+			break
+		}
+	}
+	if err := os.WriteFile(gate, []byte("done\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// What a call may do is declared, for clients that ask a person before some.
+func TestHints(t *testing.T) {
+	const anything, looks = "may destroy, reaches out", "reads"
+	want := map[string]string{
+		"run": anything, "answer": anything, "open": anything, "type": anything, "keys": anything, "close": "may destroy, idempotent",
+		"next": looks, "wait": looks, "snapshot": looks, "screenshot": looks, "history": looks, "list": looks,
+		"channel_send": "adds, reaches out", "channel_ask": "adds, reaches out", "channel_read": "adds", "channel_list": looks, "channel_who": "reads, reaches out",
+		"channel_join": "adds, idempotent, reaches out", "channel_part": "may destroy, idempotent, reaches out", "channel_topic": "may destroy, idempotent, reaches out",
+	}
+	w := newWorldIn(t, []string{"DEN_NICK=echo", "DEN_HARNESS=/nowhere"})
+	list, err := w.client.ListTools(t.Context(), nil)
+	if err != nil || len(list.Tools) != len(want) {
+		t.Fatalf("%d tools, %v", len(list.Tools), err)
+	}
+	for _, tool := range list.Tools {
+		a := tool.Annotations
+		if a == nil || a.OpenWorldHint == nil || (a.DestructiveHint == nil) != a.ReadOnlyHint {
+			t.Errorf("%s declares %+v", tool.Name, a)
+			continue
+		}
+		var words []string
+		switch {
+		case a.ReadOnlyHint:
+			words = append(words, "reads")
+		case *a.DestructiveHint:
+			words = append(words, "may destroy")
+		default:
+			words = append(words, "adds")
+		}
+		if a.IdempotentHint {
+			words = append(words, "idempotent")
+		}
+		if *a.OpenWorldHint {
+			words = append(words, "reaches out")
+		}
+		if got := strings.Join(words, ", "); got != want[tool.Name] {
+			t.Errorf("%s %s, want %s", tool.Name, got, want[tool.Name])
+		}
+	}
+}
+
+// The list of tools is sent in every conversation: it stays small. Models read
+// names, descriptions and arguments of it, and the instructions; the rest is for
+// their clients.
 func TestToolListIsSmall(t *testing.T) {
 	for _, c := range []struct {
-		who         string
-		env         []string
-		tools, most int // most is bytes
-		said        string
+		who              string
+		env              []string
+		tools, read, all int // read and all are bytes
+		said             string
 	}{
-		{"anybody", nil, 12, 5000, instructions},
-		{"an agent of a harness", []string{"DEN_NICK=echo", "DEN_HARNESS=/nowhere"}, 20, 7500, instructions + channelInstructions},
+		{"anybody", nil, 12, 5000, 6000, instructions},
+		{"an agent of a harness", []string{"DEN_NICK=echo", "DEN_HARNESS=/nowhere"}, 20, 6900, 8700, instructions + channelInstructions},
 	} {
 		w := newWorldIn(t, c.env)
 		list, err := w.client.ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, err := json.Marshal(list.Tools)
-		if err != nil {
-			t.Fatal(err)
+		all, read := sizeOf(t, list.Tools), 0
+		for _, tool := range list.Tools {
+			read += sizeOf(t, sdk.Tool{Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
 		}
-		size := len(raw) + len(c.said)
-		t.Logf("%s: %d tools, %d bytes with the instructions", c.who, len(list.Tools), size)
-		if size > c.most || len(list.Tools) != c.tools {
-			t.Errorf("%s: %d tools take %d bytes, want at most %d", c.who, len(list.Tools), size, c.most)
+		all, read = all+len(c.said), read+len(c.said)
+		t.Logf("%s: %d tools, %d bytes with the instructions, of which models read %d", c.who, len(list.Tools), all, read)
+		if read > c.read || all > c.all || len(list.Tools) != c.tools {
+			t.Errorf("%s: %d tools take %d bytes, of which models read %d; want at most %d and %d", c.who, len(list.Tools), all, read, c.all, c.read)
 		}
 		if got := w.client.InitializeResult().Instructions; got != c.said {
 			t.Errorf("%s: instructions: %q", c.who, got)
 		}
 	}
+}
+
+func sizeOf(t *testing.T, v any) int {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(raw)
 }

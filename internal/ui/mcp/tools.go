@@ -20,13 +20,22 @@ import (
 )
 
 // instructions are for the model, beside the tools.
-const instructions = "Real terminals whose state lasts from call to call. run knows when a command is done, fails or asks. " +
+const instructions = "Real terminals whose state lasts from call to call. run knows when a command is done, fails or asks; " +
+	"in a shell inside another program (ssh, sudo, docker exec), once you have run with inner shell there. " +
 	"Calls without session use your own shell. For REPLs, ssh, servers and full-screen programs open a terminal of their own."
 
-type tool = mcpserver.Tool[*terminals.Client]
+type (
+	tool  = mcpserver.Tool[*terminals.Client]
+	hints = mcpserver.Hints
+)
+
+// looks are the hints of what only looks at den's terminals. next is one, too: what
+// it told is not told again, and nothing else changes.
+var looks = hints{ReadOnly: true, Closed: true}
 
 // tools is the list for every client. Every word of it is read by a model in
-// every conversation: a test bounds its size.
+// every conversation: a test bounds its size. What runs a program, or types into
+// one, may do anything: its hints are none.
 func tools() []tool {
 	return []tool{
 		{
@@ -34,14 +43,17 @@ func tools() []tool {
 			Description: "Run a shell command, or code in the REPL of a terminal, and wait until it is done. Returns output and exit code. " +
 				"Only one at a time in a terminal. status asking: use answer. status timeout: it runs on, use wait. " +
 				"Long output is cut; output_file has all of it.",
-			Schema: `{"type":"object","properties":{"code":{"type":"string"},` + sessionProperty +
-				`,` + timeoutProperty + `},"required":["code"]}`,
-			Call: on(run, describeResult),
+			Schema: `{"type":"object","properties":{"code":{"type":"string"},"session":{"type":"string","description":"a terminal's name, default your shell"},` +
+				`"inner":{"type":"string","enum":["` + innerShell + `","` + innerProgram + `"],"description":"leave what runs, and give code to the shell, or other program such as a REPL, inside it"},` +
+				timeoutProperty + `},"required":["code"]}`,
+			Output: resultOutput,
+			Call:   on(run, describeResult),
 		},
 		{
 			Name:        "answer",
 			Description: "Answer what running code asks, passwords too: types text and Enter, or presses keys. Then waits and returns like run.",
 			Schema:      `{"type":"object","properties":{"text":{"type":"string"},` + keysProperty + `,` + sessionProperty + `,` + timeoutProperty + `}}`,
+			Output:      resultOutput,
 			Call:        on(answer, describeResult),
 		},
 		{
@@ -59,18 +71,19 @@ func tools() []tool {
 			Call:        on(typeText, describeTyped),
 		},
 		{
-			Name:        "keys",
-			Description: "Press keys. Returns seq like type.",
-			Schema:      `{"type":"object","properties":{` + keysProperty + `,` + sessionProperty + `},"required":["keys"]}`,
-			Call:        on(pressKeys, describeTyped),
+			Name: "keys",
+			Description: "Press keys without waiting. Returns seq like type. C-c interrupts running code, also code that asks: " +
+				"then wait, which returns how the code ended.",
+			Schema: `{"type":"object","properties":{` + keysProperty + `,` + sessionProperty + `},"required":["keys"]}`,
+			Call:   on(pressKeys, describeTyped),
 		},
 		{
 			Name: "next",
 			Description: "Wait until code in any of your terminals asks, is done, shows text or is silent for idle seconds; all: until none runs. " +
 				"Returns what is new, once. Several at once: run each with timeout 0, then next.",
-			Schema:   `{"type":"object","properties":{"all":{"type":"boolean"},"text":{"type":"string"},"idle":{"type":"number"},` + timeoutProperty + `}}`,
-			ReadOnly: true,
-			Call:     on(next, describeNews),
+			Schema: `{"type":"object","properties":{"all":{"type":"boolean"},"text":{"type":"string"},"idle":{"type":"number"},` + timeoutProperty + `}}`,
+			Hints:  looks,
+			Call:   on(next, describeNews),
 		},
 		{
 			Name: "wait",
@@ -78,41 +91,42 @@ func tools() []tool {
 				"it shows text, matches regex, does not show gone, has not changed for stable seconds; the program is ready for input, or did exit.",
 			Schema: `{"type":"object","properties":{"text":{"type":"string"},"regex":{"type":"string"},"gone":{"type":"string"},"stable":{"type":"number"},` +
 				`"ready":{"type":"boolean"},"exit":{"type":"boolean"},"after":{"type":"integer","description":"a seq: only later output counts"},` + sessionProperty + `,` + timeoutProperty + `}}`,
-			ReadOnly: true,
-			Call:     on(wait, describeWait),
+			Hints: looks,
+			Call:  on(wait, describeWait),
 		},
 		{
 			Name:        "snapshot",
 			Description: "The screen as text, with cursor and size, now or in the past.",
 			Schema:      `{"type":"object","properties":{` + sessionProperty + `,` + agoProperty + `}}`,
-			ReadOnly:    true,
+			Hints:       looks,
 			Call:        on(snapshot, describeScreen),
 		},
 		{
 			Name:        "screenshot",
 			Description: "The screen as an image, where colours or layout matter.",
 			Schema:      `{"type":"object","properties":{` + sessionProperty + `,` + agoProperty + `}}`,
-			ReadOnly:    true,
+			Hints:       looks,
 			Call:        screenshot,
 		},
 		{
 			Name:        "history",
 			Description: "The last lines, with those that scrolled away.",
 			Schema:      `{"type":"object","properties":{` + sessionProperty + `,"lines":{"type":"integer","description":"default 100"}}}`,
-			ReadOnly:    true,
+			Hints:       looks,
 			Call:        on(history, func(v historyValue) string { return strings.Join(v.Lines, "\n") }),
 		},
 		{
 			Name:        "list",
 			Description: "List terminals: yours (mine) and those of others, which you can look at.",
 			Schema:      `{"type":"object","properties":{}}`,
-			ReadOnly:    true,
+			Hints:       looks,
 			Call:        on(list, describeList),
 		},
 		{
 			Name:        "close",
 			Description: "End a terminal and all its processes.",
 			Schema:      `{"type":"object","properties":{"session":{"type":"string"}},"required":["session"]}`,
+			Hints:       hints{Idempotent: true, Closed: true},
 			Call:        on(closeTerminal, func(c terminals.Closed) string { return c.Session + " is closed" }),
 		},
 	}
@@ -120,11 +134,15 @@ func tools() []tool {
 
 // Properties that several tools have.
 const (
-	sessionProperty = `"session":{"type":"string","description":"a terminal's name, default your shell"}`
+	sessionProperty = `"session":{"type":"string"}`
 	timeoutProperty = `"timeout":{"type":"number","description":"seconds, default 30"}`
 	agoProperty     = `"ago":{"type":"number","description":"seconds, default now"}`
 	keysProperty    = `"keys":{"type":"array","items":{"type":"string"},"description":"such as y, Enter, C-c, Esc, Up, F5, M-x, Down*3, Click:ROW,COL"}`
 )
+
+// resultOutput is what a [terminals.Result] always or often has. An error's object
+// meets it, too: nothing is required. See docs/adr/0066.
+const resultOutput = `{"type":"object","properties":{"status":{"type":"string"},"output":{"type":"string"},"exit_code":{"type":"integer"},"question":{"type":"string"}}}`
 
 // decode reads the arguments of a tool. What it does not know it refuses: a
 // misspelled argument would be a silent surprise.
@@ -229,10 +247,28 @@ func (a nextArguments) request() (req news.Request, err error) {
 	return req, err
 }
 
+// The values of runArguments.Inner.
+const (
+	innerShell   = "shell"
+	innerProgram = "program"
+)
+
 type runArguments struct {
 	Session string `json:"session"`
 	Code    string `json:"code"`
+	Inner   string `json:"inner"`
 	timed
+}
+
+// check tells what is missing or not known.
+func (a runArguments) check() error {
+	switch {
+	case strings.TrimSpace(a.Code) == "":
+		return fault.Errorf(fault.Usage, "code is missing")
+	case a.Inner != "" && a.Inner != innerShell && a.Inner != innerProgram:
+		return fault.Errorf(fault.Usage, "inner %q: want %s or %s", a.Inner, innerShell, innerProgram)
+	}
+	return nil
 }
 
 type answerArguments struct {
