@@ -21,7 +21,7 @@ import (
 
 // instructions are for the model, beside the tools.
 const instructions = "Real terminals whose state lasts from call to call. run knows when a command is done, fails or asks; " +
-	"in a shell inside another program (ssh, sudo, docker exec), once you have run with inner shell there. " +
+	"in a shell inside a program (ssh, sudo, docker exec) after one run with inner shell. " +
 	"Calls without session use your own shell. For REPLs, ssh, servers and full-screen programs open a terminal of their own."
 
 type (
@@ -71,11 +71,10 @@ func tools() []tool {
 			Call:        on(typeText, describeTyped),
 		},
 		{
-			Name: "keys",
-			Description: "Press keys without waiting. Returns seq like type. C-c interrupts running code, also code that asks: " +
-				"then wait, which returns how the code ended.",
-			Schema: `{"type":"object","properties":{` + keysProperty + `,` + sessionProperty + `},"required":["keys"]}`,
-			Call:   on(pressKeys, describeTyped),
+			Name:        "keys",
+			Description: "Press keys without waiting. Returns seq like type. C-c interrupts code, also code that asks; then wait returns how it ended.",
+			Schema:      `{"type":"object","properties":{` + keysProperty + `,` + sessionProperty + `},"required":["keys"]}`,
+			Call:        on(pressKeys, describeTyped),
 		},
 		{
 			Name: "next",
