@@ -161,8 +161,8 @@ test-irc: ## den's chat client against ngircd and inspircd with atheme; its serv
 	DEN_TEST_IRC=1 DEN_TEST_REQUIRE=1 $(GO) test -count 1 -timeout 10m -run TestPersonInIrssi -v ./acceptance/
 
 .PHONY: test-mcp
-test-mcp: ## every tool of den mcp by the MCP inspector, over stdio and HTTP (installs a pinned inspector from npm)
-	DEN_MCP_INSPECTOR="$$(sh scripts/mcp-inspector)" $(GO) test -count 1 -timeout 10m -run TestMCPInspector -v ./acceptance/
+test-mcp: ## every tool of den mcp by the MCP inspector, over stdio and HTTP, and the protocol's conformance tests (installs both, pinned, from npm)
+	DEN_MCP_INSPECTOR="$$(sh scripts/mcp-inspector)" DEN_MCP_CONFORMANCE="$$(sh scripts/mcp-conformance)" $(GO) test -count 1 -timeout 20m -run 'TestMCPInspector|TestMCPConformance' -v ./acceptance/
 
 .PHONY: test-agents
 test-agents: setup ## install pinned coding agents from npm and drive them against a model stub

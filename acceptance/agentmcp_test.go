@@ -3,10 +3,12 @@ package acceptance
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,6 +75,20 @@ var mcpAgents = []mcpAgent{
 			return modelstub.Use("exec", mustJSON(fmt.Sprintf("text(JSON.stringify(await tools.mcp__den__%s(%s)))", tool, mustJSON(arguments))))
 		},
 	},
+	{
+		name: "gemini", args: []string{"-m", "gemini-2.5-flash", "--yolo", "-p"}, offers: "mcp_den_run", use: useMCP("mcp_den_"),
+		home: func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Gemini(t, stub) },
+		add: func(t *testing.T, h *realcli.Home) {
+			runAgent(t, h, "mcp", "add", "-s", "user", "den", "den", "mcp")
+		},
+	},
+	{
+		name: "copilot", args: []string{"--allow-all-tools", "-p"}, offers: "den-run", use: useMCP("den-"),
+		home: func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Copilot(t, stub) },
+		add: func(t *testing.T, h *realcli.Home) {
+			runAgent(t, h, "mcp", "add", "den", "--", "den", "mcp")
+		},
+	},
 }
 
 // runAgent runs a command of the agent's that must succeed.
@@ -85,22 +101,29 @@ func runAgent(t *testing.T, h *realcli.Home, args ...string) {
 	}
 }
 
+// begin gives an agent a home, a model and den.
+func (a mcpAgent) begin(t *testing.T) (w *world, h *realcli.Home, stub *modelstub.Server) {
+	t.Helper()
+	stub = modelstub.Start(t)
+	h = a.home(t, stub)
+	w = newWorld(t)
+	for _, kv := range w.env {
+		if strings.HasPrefix(kv, "DEN_") || strings.HasPrefix(kv, "GORACE=") {
+			h.Env = append(h.Env, kv)
+		}
+	}
+	h.Env = append(h.Env, "PATH="+filepath.Dir(w.den)+":"+h.Getenv("PATH"))
+	a.add(t, h)
+	return w, h, stub
+}
+
 // TestAgentMCP gives real coding agents den's terminals by MCP, as docs/mcp.md
 // says, and has them run what asks a question, and answer it.
 func TestAgentMCP(t *testing.T) {
 	need.Long(t, "starts coding agents, which takes seconds each")
 	for _, a := range mcpAgents {
 		t.Run(a.name, func(t *testing.T) {
-			stub := modelstub.Start(t)
-			h := a.home(t, stub)
-			w := newWorld(t)
-			for _, kv := range w.env {
-				if strings.HasPrefix(kv, "DEN_") || strings.HasPrefix(kv, "GORACE=") {
-					h.Env = append(h.Env, kv)
-				}
-			}
-			h.Env = append(h.Env, "PATH="+filepath.Dir(w.den)+":"+h.Getenv("PATH"))
-			a.add(t, h)
+			w, h, stub := a.begin(t)
 			const prompt = "ask me whether to go on"
 			m := &mcpMind{t: t, agent: a}
 			stub.Always(modelstub.All(modelstub.Offers(a.offers), isTask(prompt)), modelstub.Decide(m.reply))
@@ -117,6 +140,48 @@ func TestAgentMCP(t *testing.T) {
 			if all := w.ask("ls", "--all")["sessions"].([]any); len(all) != 1 {
 				t.Errorf("the agent used %v", all)
 			}
+		})
+	}
+}
+
+// TestAgentMCPCancel interrupts real coding agents in the middle of a call: the
+// command ends, and the terminal.
+func TestAgentMCPCancel(t *testing.T) {
+	need.Long(t, "starts coding agents, which takes seconds each")
+	for _, a := range mcpAgents {
+		t.Run(a.name, func(t *testing.T) {
+			w, h, stub := a.begin(t)
+			const prompt = "begin something long"
+			fifo := filepath.Join(t.TempDir(), "begun")
+			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			replies := []modelstub.Reply{a.use("run", map[string]any{"code": "echo here > " + fifo + "; sleep 1000", "timeout": 900})}
+			if a.search != "" {
+				replies = append([]modelstub.Reply{modelstub.Use(toolSearch, a.search)}, replies...)
+			}
+			stub.When(modelstub.All(modelstub.Offers(a.offers), isTask(prompt)), replies...)
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+			defer cancel()
+			begun := make(chan struct{})
+			var reading sync.WaitGroup
+			reading.Go(func() {
+				defer close(begun)
+				if _, err := os.ReadFile(fifo); err != nil {
+					t.Error(err)
+				}
+			})
+			r, err := h.RunUntil(ctx, begun, append(slices.Clone(a.args), prompt)...)
+			if f, err := os.OpenFile(fifo, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+				f.Close() // nobody wrote: the reader ends
+				t.Error("the call was not made")
+			}
+			reading.Wait()
+			if err != nil {
+				t.Fatalf("%v\n%s\n%s", err, r.Stdout, r.Stderr)
+			}
+			t.Logf("exit %d", r.Code)
+			w.awaitNoSessions(t)
 		})
 	}
 }

@@ -19,19 +19,22 @@ import (
 // mcpClient is a client of MCP for scripts: it reads calls from stdin, one JSON
 // object a line, and prints what the tools answer. Its arguments are those of
 // 'den mcp', which it starts; or '--server FILE', what 'den mcp --http -j'
-// printed.
+// printed. With '--vanish FILE' it has no stream, and goes without a word.
 func mcpClient() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	transport := mcp.Transport(&mcp.CommandTransport{Command: mcpCommand(os.Args[1:])})
-	if len(os.Args) == 3 && os.Args[1] == "--server" {
-		var err error
-		if transport, err = mcpOverHTTP(os.Args[2]); err != nil {
+	vanish := len(os.Args) == 3 && os.Args[1] == "--vanish"
+	if vanish || len(os.Args) == 3 && os.Args[1] == "--server" {
+		over, err := mcpOverHTTP(os.Args[2])
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+		over.DisableStandaloneSSE = vanish
+		transport = over
 	}
-	if err := callAll(ctx, transport, os.Stdin, os.Stdout); err != nil {
+	if err := callAll(ctx, transport, os.Stdin, os.Stdout, !vanish); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -44,7 +47,7 @@ func mcpCommand(args []string) *exec.Cmd {
 }
 
 // mcpOverHTTP reaches a server by what it printed.
-func mcpOverHTTP(file string) (mcp.Transport, error) {
+func mcpOverHTTP(file string) (*mcp.StreamableClientTransport, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -73,13 +76,15 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// callAll makes the calls one after the other.
-func callAll(ctx context.Context, transport mcp.Transport, in io.Reader, out io.Writer) (err error) {
+// callAll makes the calls one after the other, and says goodbye or not.
+func callAll(ctx context.Context, transport mcp.Transport, in io.Reader, out io.Writer, goodbye bool) (err error) {
 	cs, err := mcp.NewClient(&mcp.Implementation{Name: "script", Version: "1"}, nil).Connect(ctx, transport, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, cs.Close()) }()
+	if goodbye {
+		defer func() { err = errors.Join(err, cs.Close()) }()
+	}
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		var call struct {
 			Tool      string         `json:"tool"`

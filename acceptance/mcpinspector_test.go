@@ -128,6 +128,14 @@ func (i inspector) call(t *testing.T, tool, words string, args ...string) {
 	}
 }
 
+// refuse calls a tool, which must fail with these words.
+func (i inspector) refuse(t *testing.T, tool, words string) {
+	t.Helper()
+	if r := mustJSON(i.ask(t, "tools/call", "--tool-name", tool)); !strings.Contains(r, words) || !strings.Contains(r, `"isError":true`) {
+		t.Errorf("%s: %s", tool, r)
+	}
+}
+
 func (i inspector) expectEveryTool(t *testing.T) {
 	w := i.world
 	var names []string
@@ -135,7 +143,7 @@ func (i inspector) expectEveryTool(t *testing.T) {
 		names = append(names, tool.(map[string]any)["name"].(string))
 	}
 	slices.Sort(names)
-	if got := strings.Join(names, " "); got != "answer close history keys list open run screenshot snapshot type wait" {
+	if got := strings.Join(names, " "); got != "answer close history keys list next open run screenshot snapshot type wait" {
 		t.Errorf("tools: %s", got)
 	}
 	i.call(t, "run", `hello`, "code=echo hello")
@@ -143,6 +151,8 @@ func (i inspector) expectEveryTool(t *testing.T) {
 	i.call(t, "open", `"session":"work"`, "name=work", "keep=true", `command=["bash","--norc"]`)
 	i.call(t, "run", `"status":"asking"`, "session=work", "code=read -p 'sure? ' a; echo said $a")
 	i.call(t, "answer", `said yes`, "session=work", "text=yes")
+	i.call(t, "run", `"exit_code":7`, "session=work", "code=(exit 7)")
+	i.refuse(t, "next", "you have no terminals yet") // each call is a client of its own
 	i.call(t, "type", `"seq"`, "session=work", "text=echo ty''ped", "enter=true")
 	i.call(t, "wait", `"matched":true`, "session=work", "text=typed")
 	i.call(t, "keys", `"seq"`, "session=work", `keys=["C-l"]`)

@@ -44,7 +44,7 @@ func tools() []tool {
 				"Only one at a time in a terminal. status asking: use answer. status timeout: it runs on, use wait. " +
 				"Long output is cut; output_file has all of it.",
 			Schema: `{"type":"object","properties":{"code":{"type":"string"},"session":{"type":"string","description":"a terminal's name, default your shell"},` +
-				`"inner":{"type":"string","enum":["` + innerShell + `","` + innerProgram + `"],"description":"leave what runs, and give code to the shell, or other program such as a REPL, inside it"},` +
+				`"inner":{"type":"string","enum":["` + innerShell + `","` + innerProgram + `"],"description":"leave what runs; code goes to the shell or program (a REPL) inside it"},` +
 				timeoutProperty + `},"required":["code"]}`,
 			Output: resultOutput,
 			Call:   on(run, describeResult),
@@ -58,7 +58,7 @@ func tools() []tool {
 		},
 		{
 			Name:        "open",
-			Description: "Open another terminal. Returns its name, which other tools take as session.",
+			Description: "Open another terminal. Returns its name: the session of other tools.",
 			Schema: `{"type":"object","properties":{"command":{"type":"array","items":{"type":"string"},"description":"program and arguments, default a shell"},` +
 				`"name":{"type":"string"},"dir":{"type":"string","description":"where it starts"},"cols":{"type":"integer"},"rows":{"type":"integer"},` +
 				`"keep":{"type":"boolean","description":"leave it running when you disconnect"}}}`,
@@ -72,7 +72,7 @@ func tools() []tool {
 		},
 		{
 			Name:        "keys",
-			Description: "Press keys without waiting. Returns seq like type. C-c interrupts code, also code that asks; then wait returns how it ended.",
+			Description: "Press keys. Returns seq like type. C-c interrupts code, also code that asks; then wait returns how it ended.",
 			Schema:      `{"type":"object","properties":{` + keysProperty + `,` + sessionProperty + `},"required":["keys"]}`,
 			Call:        on(pressKeys, describeTyped),
 		},

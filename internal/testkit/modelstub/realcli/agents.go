@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -146,6 +148,12 @@ type Result struct {
 // Run runs the agent to its end, without a terminal and without input. It leads
 // a process group of its own, of which nothing is left.
 func (h *Home) Run(ctx context.Context, args ...string) (Result, error) {
+	return h.RunUntil(ctx, nil, args...)
+}
+
+// RunUntil is Run of an agent that gets an interrupt, as by Ctrl-C, when the
+// channel is closed; nil never is. Its children do not get it.
+func (h *Home) RunUntil(ctx context.Context, interrupt <-chan struct{}, args ...string) (Result, error) {
 	cmd := exec.CommandContext(ctx, h.Program, args...)
 	cmd.Env, cmd.Dir = h.Env, h.Work
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -156,7 +164,18 @@ func (h *Home) Run(ctx context.Context, args ...string) (Result, error) {
 	if err := cmd.Start(); err != nil {
 		return Result{}, fmt.Errorf("start agent: %w", err)
 	}
+	ended := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-interrupt:
+			_ = cmd.Process.Signal(os.Interrupt) // Best effort: it may have ended.
+		case <-ended:
+		}
+	})
 	err := cmd.Wait()
+	close(ended)
+	watching.Wait()
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // Best effort: mostly nobody is left.
 	r := Result{Stdout: out.String(), Stderr: errOut.String(), Code: cmd.ProcessState.ExitCode()}
 	var exit *exec.ExitError
