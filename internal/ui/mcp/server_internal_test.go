@@ -529,7 +529,7 @@ while True:
 func TestInner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.call("run", values{"code": "bash --norc", "timeout": 5})
+	w.call("run", values{"code": "bash --norc", "timeout": 120})
 	if text, v := w.call("run", values{"code": "echo in; (exit 7)", "inner": "shell"}); text != "in\n[exit code 7]" || v["certainty"] != "exact" {
 		t.Errorf("in the shell: %q, %v", text, v)
 	}

@@ -21,7 +21,7 @@ import (
 
 // instructions are for the model, beside the tools.
 const instructions = "Real terminals whose state lasts from call to call. run knows when a command is done, fails or asks; " +
-	"in a shell inside a program (ssh, sudo, docker exec) after one run with inner shell. " +
+	"run with inner shell makes it know so inside ssh, sudo and docker exec. " +
 	"Calls without session use your own shell. For REPLs, ssh, servers and full-screen programs open a terminal of their own."
 
 type (
