@@ -562,7 +562,7 @@ func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for name, code := range map[string]string{
-		"runs": `trap 'echo bye; exit 7' INT; echo be''gun; while :; do sleep 0.1; done`,
+		"runs": `trap 'echo bye; exit 7' INT; echo be''gun; sleep 1000`,
 		"asks": `trap 'echo bye; exit 7' INT; echo be''gun; read -p "go on? " a`,
 	} {
 		w.call("open", values{"name": name, "command": []string{"bash", "--norc"}})
@@ -580,16 +580,18 @@ func TestNextReports(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	gate := filepath.Join(t.TempDir(), "gate")
-	w.call("open", values{"name": "other", "command": []string{"cat"}})
+	w.call("open", values{"name": "other", "command": []string{"bash", "--norc"}})
 	w.call("run", values{"code": "mkfifo " + gate + "; echo begun; cat " + gate, "timeout": 0})
 	ended := make(chan error, 1)
 	go func() {
 		_, err := w.client.CallTool(t.Context(), &sdk.CallToolParams{Meta: sdk.Meta{"progressToken": "p"}, Name: "next", Arguments: values{"timeout": 600}})
 		ended <- err
 	}()
-	for line := range w.heard {
-		if strings.HasSuffix(line, ": begun") {
-			break
+	for heard := ""; !strings.HasSuffix(heard, ": begun"); {
+		select {
+		case heard = <-w.heard:
+		case err := <-ended:
+			t.Fatalf("next ended: %v", err)
 		}
 	}
 	if err := os.WriteFile(gate, []byte("done\n"), 0); err != nil {
