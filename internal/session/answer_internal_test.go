@@ -172,6 +172,11 @@ func TestHostThatAnswersNothing(t *testing.T) {
 	if err != nil || *plain != shot.Plain() {
 		t.Errorf("plain snapshot: %+v, %v, want %+v", plain, err, shot.Plain())
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if late, err := s.PlainSnapshot(ctx, Now()); err == nil {
+		t.Errorf("of a caller that waits no longer: %+v", late)
+	}
 }
 
 // A known answer that may not be typed leaves the question, also where the caller's

@@ -66,7 +66,7 @@ func (s *Session) look(ctx context.Context, at Moment, request wire.SnapshotRequ
 			return nil, nil
 		}
 		kind := fault.KindOf(err)
-		if s.options.Remote || kind != fault.NotRunning && kind != fault.Unreachable {
+		if s.options.Remote || ctx.Err() != nil || kind != fault.NotRunning && kind != fault.Unreachable {
 			return nil, err
 		}
 		if kind == fault.Unreachable {
