@@ -63,8 +63,12 @@ func configureProcess() {
 	log.SetPrefix("host: ")
 	debug.SetGCPercent(50)
 	runtime.GOMAXPROCS(1) // as tree.Single, which not every starter sets
-	unix.Umask(0o077)
+	callersUmask = unix.Umask(0o077)
 }
+
+// callersUmask is of the files that the program makes; set once, before it is
+// started. The host's own are private.
+var callersUmask int
 
 // boot takes over the session from its creator and starts the program.
 func boot(version string, stdin io.Reader, lock *os.File) (*Host, error) {
@@ -168,6 +172,7 @@ func (h *Host) start(c pty.Command, cgroup tree.Cgroup) (pid int, err error) {
 	if c.Cgroup != nil {
 		defer c.Cgroup.Close()
 	}
+	defer unix.Umask(unix.Umask(callersUmask))
 	return h.tty.Start(c)
 }
 
