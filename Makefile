@@ -75,6 +75,14 @@ test-loaded: setup lint build ## the same beside eight busy loops: finds tests, 
 bench: setup build ## den and its peers side by side, in one run
 	cd bench && $(GO) run . -den ../$(BIN)
 
+.PHONY: bench-terminal-bench
+bench-terminal-bench: build ## den beside tmux as the terminal of Terminal-Bench: TERMINAL_BENCH=CHECKOUT [HARBOR=CHECKOUT] [HARBOR_COOKBOOK=CHECKOUT]
+	@sh contrib/terminal-bench/bench $(BIN) '$(TERMINAL_BENCH)' '$(HARBOR)' '$(HARBOR_COOKBOOK)'
+
+.PHONY: test-terminal-bench
+test-terminal-bench: build ## the session classes for Terminal-Bench, with a real den on this machine
+	cd contrib/terminal-bench && DEN_TEST_BIN=$(CURDIR)/bin /usr/bin/python3 -m unittest
+
 .PHONY: fuzz
 fuzz: ## each fuzzer for FUZZTIME (default 10m)
 	@sh scripts/fuzz $(FUZZTIME)
