@@ -180,7 +180,8 @@ class Stubs(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     LIBRARIES = {"docker", "pydantic", "yaml", "pytest"}
 
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in self.LIBRARIES:
+        library = name.split(".")[0]
+        if library in self.LIBRARIES and (name == library or isinstance(sys.modules.get(library), Stub)):
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec):
