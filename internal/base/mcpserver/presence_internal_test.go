@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,26 +42,26 @@ func TestPresence(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				gone := 0
-				p := newPresence(grace, silence, func(string) { gone++ })
+				var gone atomic.Int32
+				p := newPresence(grace, silence, func(string) { gone.Add(1) })
 				c.do(p)
 				if c.remain {
 					time.Sleep(time.Hour) // of the bubble's clock
 					synctest.Wait()
-					if gone != 0 {
+					if gone.Load() != 0 {
 						t.Error("it was taken for gone")
 					}
 					return
 				}
 				time.Sleep(c.limit - 1) // of the bubble's clock
 				synctest.Wait()
-				if gone != 0 {
+				if gone.Load() != 0 {
 					t.Error("it was taken for gone too early")
 				}
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				synctest.Wait()
-				if gone != 1 || len(p.clients) != 0 {
-					t.Errorf("gone %d times, %d are known", gone, len(p.clients))
+				if gone.Load() != 1 || len(p.clients) != 0 {
+					t.Errorf("gone %d times, %d are known", gone.Load(), len(p.clients))
 				}
 			})
 		})

@@ -497,7 +497,7 @@ func TestHTTPVanishes(t *testing.T) {
 // longer has a seat.
 func TestHTTPIsSilent(t *testing.T) {
 	h := newHouse(t, func(o *mcpserver.Options[*visitor]) {
-		o.Silence = 2 * time.Second // more than a busy machine needs between two requests
+		o.Silence = 10 * time.Second // more than a busy machine needs between two requests
 		o.MaxClients = 1
 	})
 	l, _ := h.http()

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -31,6 +33,10 @@ func fill(t *testing.T, v reflect.Value, n *int) {
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			v.Set(reflect.ValueOf(time.Unix(int64(*n), 0).UTC()))
+			return
+		}
+		if v.Type() == reflect.TypeFor[regexp.Regexp]() { // encoded as its text
+			v.Set(reflect.ValueOf(regexp.MustCompile(strconv.Itoa(*n))).Elem())
 			return
 		}
 		for i := range v.NumField() {

@@ -3,6 +3,7 @@ package script
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"io"
 	"strings"
 	"time"
@@ -106,8 +107,6 @@ func WriteJUnit(w io.Writer, all []Report) error {
 	return err
 }
 
-var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
-
 // inXML escapes a text. What XML cannot hold is U+FFFD.
 func inXML(s string) string {
 	s = strings.Map(func(r rune) rune {
@@ -116,5 +115,5 @@ func inXML(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\ufffd"))
-	return xmlEscapes.Replace(s)
+	return html.EscapeString(s)
 }

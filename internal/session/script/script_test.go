@@ -144,7 +144,7 @@ func TestJUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`<testsuite name="den test" tests="2" failures="1"`, `name="a&lt;&quot;&amp;&gt;"`, "message=\"screen: it \uFFFD differs\" type=\"screen\"", "line 7", "recording: b.cast", "&lt; ",
+		`<testsuite name="den test" tests="2" failures="1"`, `name="a&lt;&#34;&amp;&gt;"`, "message=\"screen: it \uFFFD differs\" type=\"screen\"", "line 7", "recording: b.cast", "&lt; ",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s in\n%s", want, b.String())

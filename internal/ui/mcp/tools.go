@@ -140,7 +140,7 @@ const (
 )
 
 // resultOutput is what a [terminals.Result] always or often has. An error's object
-// meets it, too: nothing is required. See docs/adr/0066.
+// meets it, too: nothing is required. See docs/adr/0067.
 const resultOutput = `{"type":"object","properties":{"status":{"type":"string"},"output":{"type":"string"},"exit_code":{"type":"integer"},"question":{"type":"string"}}}`
 
 // decode reads the arguments of a tool. What it does not know it refuses: a
