@@ -328,7 +328,7 @@ func (a *app) historyCmd() *cobra.Command {
 			}
 		})
 	})
-	cmd.Flags().IntVarP(&n, "lines", "n", 25, "how many")
+	cmd.Flags().IntVarP(&n, "lines", "n", 25, "print `N` lines")
 	return cmd
 }
 
