@@ -296,6 +296,11 @@ func TestStdioLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	toServer.Close()
+	for lines.Scan() { // it is answered unless the end is seen first
+		if !strings.Contains(lines.Text(), `"id":4`) {
+			t.Errorf("heard %s", lines.Text())
+		}
+	}
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
