@@ -17,19 +17,19 @@ import (
 	"den/internal/testkit/need"
 )
 
-// farInputs are for a shell of which den sees neither marks nor processes: on
-// another machine, or behind a terminal of somebody else's.
+// farInputs are for a shell of which den sees no processes: on another machine, or
+// behind a terminal of somebody else's. It gets its marks with the first.
 var farInputs = []input{
 	{code: "echo hello", out: "hello"},
 	{code: "true"},
-	{code: "nosuchcommand", out: "bash: nosuchcommand: command not found"},
+	{code: "nosuchcommand", out: "bash: nosuchcommand: command not found", exit: 127},
 	{code: "echo one\necho two", out: "one\ntwo"},
 	{code: "echo 'a\nb'", out: "a\nb"},
 	{code: "for i in 1 2; do\necho $i\ndone", out: "1\n2"},
 	{code: "sleep 0.3; echo slow", out: "slow", minimum: 300},
 	{code: "printf 'no newline'", out: "no newline"},
 	{code: "seq 1 2000 | tail -n 2", out: "1999\n2000"},
-	{code: "echo bu''sy; sleep 100", busy: "busy"},
+	{code: "echo bu''sy; sleep 100", busy: "busy", exit: 130},
 	{code: "echo after", out: "after"},
 	{code: "exit 7", by: cell.ByExit, exit: 7, out: "exit"},
 }
@@ -40,7 +40,7 @@ func TestRemote(t *testing.T) {
 	t.Parallel()
 	ssh := startSSHD(t)
 	w := newWorld(t)
-	far := program{name: "far", by: cell.ByLearned, or: cell.ByQuiet, inputs: farInputs}
+	far := program{name: "far", by: cell.ByShell, inputs: farInputs}
 	w.do(append([]string{"new", "far", "--"}, ssh...)...)
 	w.do("wait", "far", "--text", farPrompt)
 	for _, in := range far.inputs {
@@ -70,24 +70,24 @@ func TestRemote(t *testing.T) {
 			},
 		},
 		{
-			"question", ssh, false, cell.ByLearned,
+			"question", ssh, false, cell.ByShell,
 			input{
 				code: `read -p "name? " x; echo "[$x]"`, waits: cell.ForInput, asks: `name\? `,
 				answer: []string{"type", "bob", "--enter"}, out: "name? bob\n[bob]",
 			},
 		},
 		{
-			"early", ssh, true, cell.ByLearned, input{code: "echo hello", out: "hello"},
+			"early", ssh, true, cell.ByShell, input{code: "echo hello", out: "hello"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			mine := *w
 			mine.t = t
-			mine.do(append([]string{"new", c.name, "--"}, c.argv...)...)
+			mine.do(append([]string{"new", c.name, "--marks", "off", "--"}, c.argv...)...)
 			if !c.early {
 				mine.do("wait", c.name, "--text", farPrompt)
 			}
-			mine.give(program{name: c.name, by: c.by, or: cell.ByQuiet}, c.in)
+			mine.give(program{name: c.name, by: c.by}, c.in)
 		})
 	}
 }
@@ -200,7 +200,7 @@ func serve(ctx context.Context, t *testing.T, c *net.TCPConn, argv []string) {
 }
 
 // TestOtherUsers runs cells in the shells that su and sudo start: as the
-// session's program, and as a command of a shell with marks.
+// session's program without marks, and as a command of a shell with marks.
 func TestOtherUsers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -219,7 +219,7 @@ func TestOtherUsers(t *testing.T) {
 			mayBecome(t, c.argv[0])
 			mine := *w
 			mine.t = t
-			mine.do(append([]string{"new", c.name, "--"}, c.argv...)...)
+			mine.do(append([]string{"new", c.name, "--marks", "off", "--"}, c.argv...)...)
 			mine.do("wait", c.name, "--regex", `[$#]`)
 			p := program{name: c.name, by: c.by, or: c.or}
 			for _, in := range farInputs {

@@ -1,6 +1,9 @@
 package session_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,6 +41,69 @@ func TestInnerMarks(t *testing.T) {
 			runCell(t, s, "exit 0")
 			expectExact(t, s) // the outer one again
 		})
+	}
+}
+
+// TestInnerShellsAreNoticed expects marks that nobody asked for, in shells that the
+// kernel sees: another one in the foreground, or in the place of the session's own.
+func TestInnerShellsAreNoticed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, outer, inner string }{
+		{"bash in bash", "bash", "bash --norc"},
+		{"dash in bash", "bash", "dash"},
+		{"bash in dash", "dash", "bash --norc"},
+		{"zsh in bash", "bash", "zsh -f"},
+		{"zsh instead of bash", "bash", "exec zsh -f"},
+		{"bash in zsh", "zsh", "bash --norc"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			argv := map[string][]string{"bash": {"bash", "--norc"}, "dash": {"dash"}, "zsh": {"zsh", "-f"}}[c.outer]
+			need.Program(t, "zsh")
+			s, _ := start(t, session.Options{}, argv...)
+			r, err := s.Run(t.Context(), session.Run{Code: c.inner, Timeout: patience})
+			if err != nil || !r.Asks() || !r.InnerShell {
+				t.Fatalf("%+v %v", r, err)
+			}
+			expectExact(t, s)
+			shot, err := s.Snapshot(t.Context(), session.Now(), 200)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := shot.Screen.PlainText(); strings.Contains(text, "__den") || strings.Contains(text, "stty") {
+				t.Errorf("the screen:\n%s", text)
+			}
+			if strings.HasPrefix(c.inner, "exec") {
+				return
+			}
+			runCell(t, s, "exit 0")
+			expectExact(t, s) // the outer one again
+		})
+	}
+}
+
+// TestReplayedInnerMarks prints the marks of an inner shell once more when it is
+// gone, as a recording of the session would: they end nothing.
+func TestReplayedInnerMarks(t *testing.T) {
+	t.Parallel()
+	s, m := start(t, session.Options{}, "bash", "--norc")
+	if r, err := s.Run(t.Context(), session.Run{Code: "bash --norc", Timeout: patience}); err != nil || !r.InnerShell {
+		t.Fatalf("%+v %v", r, err)
+	}
+	runCell(t, s, "true")
+	raw, err := os.ReadFile(filepath.Join(s.Dir.ShellFiles(), "den.bash"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, _ := strings.Cut(strings.SplitN(string(raw), "__den_token='", 2)[1], "'")
+	for _, where := range []string{"the inner one", "the outer one"} {
+		code := fmt.Sprintf(`sh -c 'printf "before\n\033]133;D;9;den=%[1]s-in\007\033]133;A;den=%[1]s-in\007$ \033]133;B;den=%[1]s-in\007"; sleep 1; printf "\nafter\n"; exit 6'`, token)
+		if r := runCell(t, s, code); r.Output != "before\n$ \nafter" || r.ExitCode == nil || *r.ExitCode != 6 {
+			t.Errorf("in %s (session %s): %+v", where, m.Name, r)
+		}
+		if where == "the inner one" {
+			runCell(t, s, "exit 0")
+		}
 	}
 }
 

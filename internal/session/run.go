@@ -212,7 +212,7 @@ func pollRecord(load func() (cell.Record, error), reconcile func() (*home.Manife
 	}
 	r.DurationMS = time.Since(rec.Started).Milliseconds()
 	if m.Status.Final() {
-		r.Status, r.WaitingFor, r.Question, r.Certainty = cell.Failed, "", "", ""
+		r.Status, r.WaitingFor, r.Question, r.Certainty, r.InnerShell = cell.Failed, "", "", "", false
 		r.Output = "the session is " + m.Ending()
 	}
 	return r, nil
@@ -262,11 +262,11 @@ func (s *Session) Marks(ctx context.Context, timeout time.Duration) (cell.Result
 			return last, err
 		}
 	}
-	var marks wire.Marks
-	if err := s.call(ctx, wire.MethodMarks, nil, &marks); err != nil {
-		return cell.Result{}, err
+	begun := time.Now()
+	r, err := s.callCell(ctx, timeout, wire.MethodBringMarks, wire.BringMarks{Timeout: timeout})
+	if err == nil {
+		r, err = s.awaitCell(ctx, r, Run{Timeout: timeout, KeepWaiting: true}, begun)
 	}
-	r, err := s.Run(ctx, Run{Code: cell.InnerMarks(marks.Token), Timeout: timeout, KeepWaiting: true})
 	if err != nil || r.Status == cell.Done && r.By == cell.ByShell {
 		return r, err
 	}

@@ -98,16 +98,37 @@ func TestCellsTellTheTruth(t *testing.T) {
 		seed = n
 	}
 	t.Logf("DEN_CELLS_SEED=%d", seed)
-	for i, argv := range shellsWithMarks {
-		t.Run(argv[0], func(t *testing.T) {
-			need.Program(t, argv[0])
+	type shell struct {
+		name, inner string // inner is what begins it inside another one, or ""
+		argv        []string
+	}
+	var shells []shell
+	for _, argv := range shellsWithMarks {
+		shells = append(shells, shell{argv[0], "", argv})
+	}
+	for _, inner := range []string{"bash --norc", "zsh -f", "dash"} {
+		name, _, _ := strings.Cut(inner, " ")
+		shells = append(shells, shell{name, inner, shellsWithMarks[0]})
+	}
+	for i, sh := range shells {
+		name := sh.name
+		if sh.inner != "" {
+			name += " inside " + sh.argv[0]
+		}
+		t.Run(name, func(t *testing.T) {
+			need.Program(t, sh.name)
 			t.Parallel()
 			random := rand.New(rand.NewPCG(seed, uint64(i)))
-			s, _ := start(t, session.Options{}, argv...)
+			s, _ := start(t, session.Options{}, sh.argv...)
+			if sh.inner != "" {
+				if r, err := s.Run(t.Context(), session.Run{Code: sh.inner, Timeout: patience}); err != nil || !r.InnerShell {
+					t.Fatalf("%s: %+v %v", sh.inner, r, err)
+				}
+			}
 			var before string
 			unsure := 0
 			for round := range rounds {
-				code, want, status := program(random, argv[0])
+				code, want, status := program(random, sh.name)
 				r, err := s.Run(t.Context(), session.Run{Code: code, Timeout: cellPatience, KeepWaiting: true})
 				if err != nil || !r.Final() {
 					shot, _ := s.Snapshot(t.Context(), session.Now(), 0) // Best effort: the failure is told anyway.

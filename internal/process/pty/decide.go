@@ -198,6 +198,7 @@ type Program struct {
 	Process
 	Parent int
 	Name   string   // by which the kernel knows it, at most 15 bytes
+	Exe    string   // the name of the file that it runs, or "": the kernel does not say
 	Argv   []string // cut after maxArgv bytes
 }
 

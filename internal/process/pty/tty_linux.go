@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -177,7 +178,7 @@ func (p *PTY) Foreground() (group int, programs []Program, err error) {
 			continue
 		}
 		programs = append(programs, Program{
-			Process: Process{st.pid, st.started}, Parent: st.ppid, Name: st.comm, Argv: argvOf(st.pid),
+			Process: Process{st.pid, st.started}, Parent: st.ppid, Name: st.comm, Exe: exeOf(st.pid), Argv: argvOf(st.pid),
 		})
 	}
 	return group, programs, nil
@@ -191,6 +192,15 @@ func (p *PTY) processRoots() []int {
 		return []int{os.Getpid()}
 	}
 	return p.roots
+}
+
+// exeOf returns the name of the file that a process runs, or "".
+func exeOf(pid int) string {
+	path, err := os.Readlink(procPath(pid, "exe"))
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(strings.TrimSuffix(path, " (deleted)"))
 }
 
 // argvOf returns the arguments of a process, as far as maxArgv bytes of them

@@ -108,7 +108,10 @@ type Result struct {
 	Interrupted bool   `json:"interrupted,omitempty"`
 	WaitingFor  string `json:"waiting_for,omitempty"`
 	// Question is the text left of the cursor while the program waits.
-	Question   string `json:"question,omitempty"`
+	Question string `json:"question,omitempty"`
+	// InnerShell says that what asks is the prompt of a shell inside the program:
+	// the next cell is for that shell.
+	InnerShell bool   `json:"inner_shell,omitempty"`
 	Truncated  bool   `json:"truncated,omitempty"`
 	OutputFile string `json:"output_file,omitempty"`
 	// OutputBytes is the size of the whole output, with a line end behind each

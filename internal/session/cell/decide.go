@@ -59,6 +59,9 @@ func decide(p Program, o *Observed, s State) (Action, State) {
 
 // decideFirst decides for a cell whose code was not sent yet.
 func decideFirst(p Program, o *Observed, s State) (Action, State) {
+	if a, next, decided := decideMarks(p, o, s); decided {
+		return a, next
+	}
 	cleared := s.isCleared(o)
 	takes := o.takesCode(cleared)
 	clearing := s.clearing(o)
@@ -85,6 +88,53 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 		return clearInput(o, s)
 	}
 	return typeFirst(p, o, s, o.Shell.AtPrompt() || cleared)
+}
+
+// How far a cell is with the marks of a shell inside the session's program.
+type marking string
+
+const (
+	markAsked marking = "asked" // whether a shell is there
+	markGiven marking = "given" // the code that makes it print marks
+	markOver  marking = "over"  // it prints them, or will not
+)
+
+// MarksGiven reports whether a shell was given the code.
+func (s *State) MarksGiven() bool { return s.Marking == markGiven }
+
+// decideMarks decides for a cell whose code waits for the marks of a shell inside
+// the session's program. Somebody who interrupts the cell waits for what was begun.
+func decideMarks(p Program, o *Observed, s State) (a Action, next State, decided bool) {
+	m, left := &o.Shell, o.Left.Text
+	begun := s.Marking == markAsked || s.Marking == markGiven
+	switch {
+	case begun && m.Inner && m.AtPrompt() && m.Ends > s.MarkEnds, s.OnlyMarks && s.Marking == "" && m.AtPrompt():
+		s.Marking = markOver
+		if s.OnlyMarks {
+			return Action{Do: End, Status: Done, By: ByShell, HasExit: true}, s, true
+		}
+		return a, s, false
+	case m.Inquiry.Nonce != "" && m.Inquiry.Answer != "" && s.Marking != markGiven: // the question may be an earlier cell's
+		s.Marking, s.MarkEnds = markGiven, m.Ends
+		return Action{Do: Give}, s, true
+	case begun && o.Quiet > declineRest && (s.Marking == markGiven || o.Line > s.MarkLine) && SamePrompt(left, s.MarkPrompt):
+		s.Marking = markOver
+		return Action{Do: Decline}, s, true
+	case begun && o.Quiet > answerRest:
+		return Action{Do: Refuse, Status: Failed, By: ByRefusal}, s, true
+	case begun:
+		return Action{Do: Wait}, s, true
+	case s.Marking == markOver && s.OnlyMarks:
+		return Action{Do: Refuse, Status: Failed, By: ByRefusal}, s, true
+	case s.Marking != "" || o.Pressed || !o.takesCode(false) || o.standsHalf(s.Learned.Text):
+		return a, s, false
+	case s.OnlyMarks || p.marksInner() && o.AtInnerPrompt():
+		s.Marking, s.MarkLine, s.MarkPrompt = markAsked, o.Line, left
+		return Action{Do: Ask}, s, true
+	case p.marksInner() && o.soonInner():
+		return Action{Do: Wait}, s, true
+	}
+	return a, s, false
 }
 
 // typeFirst types the code, or its first line. byShell says that a shell with marks
@@ -217,6 +267,9 @@ func decideShellEnded(o *Observed, s State) (Action, State) {
 func decideShell(o *Observed, s State) (Action, State) {
 	unknown := o.Probe.State == pty.Unknown
 	pending := o.Shell.Last == inputPending && unknown // in an editor of its own (fish), and nothing began
+	if o.Shell.Inner && !o.Shell.Silent {
+		pending = false // it tells what it makes of the code, late where it is far away
+	}
 	runs := o.Shell.Last == 'C' || pending && o.Shell.Silent && o.Shell.Inner
 	// The kernel knows nothing of a shell inside another program.
 	continues := o.Shell.Last == 'P' && (o.Ready || unknown && o.Shell.Inner && o.Quiet > promptRest)
@@ -228,7 +281,7 @@ func decideShell(o *Observed, s State) (Action, State) {
 	case o.barePrompt():
 		s.Learned = o.Left
 		return Action{Do: End, Status: Done, By: ByReady, Take: takeBeforePrompt(o, &s), Rests: true, LostMarks: true, Likely: true}, s
-	case o.Ready:
+	case o.Ready, runs && o.AtInnerPrompt():
 		return tell(s, ForInput)
 	case o.justGone():
 		return Action{Do: Wait}, s
@@ -275,7 +328,9 @@ func decideOther(o *Observed, s State) (Action, State) {
 		return decideRested(o, s, ByLearned)
 	case len(s.Lines) > 0 && o.stands() && IsContinuation(o.Left.Text, prompt):
 		return decideRested(o, s, ByLearned)
-	case o.Quiet > quietRest && IsQuestion(o.Left.Text, prompt):
+	case o.Quiet > quietRest && prompt != "" && o.Heard && IsContinuation(o.Left.Text, prompt):
+		return tell(s, ForContinuation)
+	case o.Quiet > quietRest && prompt != "" && o.Heard && o.Left.Text != "": // a question, most likely; or it works behind an open line
 		return tell(s, ForInput)
 	case o.Quiet > quietRest && prompt == "": // else it goes on until its prompt is back
 		return decideRested(o, s, ByQuiet)
@@ -345,8 +400,15 @@ const (
 	Clear Do = "clear" // press Ctrl-C: something stands behind the prompt
 	Press Do = "press" // press Ctrl-C again, for who interrupts the cell
 	Type  Do = "type"  // Input
-	Tell  Do = "tell"  // that the program waits, or works again
-	End   Do = "end"   // the cell
+	// Ask asks whether a shell inside the session's program reads; Give types the
+	// code for the one that answered. Decline notes that none did, or that it made
+	// nothing of the code.
+	Ask     Do = "ask"
+	Give    Do = "give"
+	Decline Do = "decline"
+
+	Tell Do = "tell" // that the program waits, or works again
+	End  Do = "end"  // the cell
 	// Refuse ends a cell whose code, or the rest of it, was not sent: the input
 	// line holds something that no cell typed, and that Ctrl-C does not remove or
 	// might not.

@@ -137,7 +137,18 @@ func TestDecide(t *testing.T) {
 		db        = Prompt{"db> ", 4}
 		interrupt = Action{Do: End, Status: Done, By: ByInt, Take: to(0)}
 		press     = Action{Do: Press}
+		far       = Prompt{"me@far:~$ ", 10}
+		raw       = pty.Readiness{State: pty.Unknown, PID: 7, Echo: true}
 	)
+	inside := func(e Evidence) func(*Observed) {
+		return func(o *Observed) { o.Inside = Inside{e, pty.Process{PID: 7}} }
+	}
+	inquiry := func(q Inquiry) func(*Observed) { return func(o *Observed) { o.Shell.Inquiry = q } }
+	declinedAt := func(p Prompt) func(*Observed) {
+		return inquiry(Inquiry{Declined: pty.Process{PID: 7}, AtPrompt: p.Text})
+	}
+	marking := func(s State, at marking) State { s.Marking, s.MarkLine, s.MarkPrompt = at, 9, far.Text; return s }
+	markedAbove := func(s State) State { s.MarkLine = 8; return s }
 	lines := func(s State, more ...string) State { s.Lines = more; return s }
 	begin := func(code string) State { return Begin(code, Prompt{}) }
 	last := func(s State, typed string) State { s.Typed = typed; return s }
@@ -227,6 +238,9 @@ func TestDecide(t *testing.T) {
 		{"ask: a menu of a REPL's program, with a hidden cursor at the margin", plain, sent(Prompt{}, kernel(onlyTimers), asking, hidden), inPython, tells(ForInput)},
 		{"ask: a menu of a program of the shell's, with a hidden cursor at the margin", plain, sent(Prompt{}, shell(runs), kernel(onlyTimers), asking, hidden), inShell, tells(ForInput)},
 		{"ask: an open line that has stood for long", plain, sent(Prompt{"working… ", 9}, kernel(onlyTimers), asking, quiet(quietRest+longer)), inPython, tells(ForInput)},
+		{"ask: text other than the known prompt, and the kernel cannot tell (ssh)", plain, sent(Prompt{"go on ", 6}, kernel(unknown), quiet(quietRest+longer)), inPython, tells(ForInput)},
+		{"ask: a continuation prompt behind the last line, and the kernel cannot tell", plain, sent(more, kernel(unknown), quiet(quietRest+longer)), inPython, tells(ForContinuation)},
+		{"ask: a shell inside the shell's program shows its prompt", plain, sent(far, shell(runs), kernel(raw), inside(Carries), quiet(innerRest+longer)), inShell, tells(ForInput)},
 		{"ask: it ends like a question, and the kernel cannot tell", plain, sent(question, kernel(unknown), quiet(quietRest+longer)), inPython, tells(ForInput)},
 		{"ask: the kernel says ready, and no prompt was learned", plain, sent(question, kernel(ready)), inUnknown, tells(ForInput)},
 
@@ -287,6 +301,30 @@ func TestDecide(t *testing.T) {
 		{"refuse: something stands in the shell's input each time", plain, unsent(Prompt{"$ half", 6}, shell(ShellMarks{Token: "t", Last: 'B', Ends: 3, Shown: "$ "}), quiet(quietRest+longer)), cleared(begin("a"), 3, maxClears), Action{Do: Refuse, Status: Failed, By: ByRefusal}},
 		{"refuse: the shell does not react, and works", plain, unsent(Prompt{"$ half", 6}, shell(typed), kernel(busy), quiet(time.Hour)), cleared(begin("a"), 1, maxClears), Action{Do: Refuse, Status: Failed, By: ByRefusal}},
 
+		// Marks of a shell inside the program.
+		{"marks: ask a shell that the kernel shows", plain, unsent(far, kernel(pty.Readiness{State: pty.Ready, PID: 7, Echo: true}), inside(Reads)), begin("a"), Action{Do: Ask}},
+		{"marks: ask a shell that something carries", plain, unsent(far, kernel(raw), inside(Carries), quiet(innerRest+longer)), begin("a"), Action{Do: Ask}},
+		{"marks: ask one in an image, with a prompt of a user's", plain, unsent(far, kernel(raw), inside(MayCarry), quiet(innerRest+longer)), begin("a"), Action{Do: Ask}},
+		{"marks: ask behind a shell's command", plain, unsent(far, shell(runs), kernel(raw), inside(Carries), quiet(innerRest+longer)), begin("a"), Action{Do: Ask}},
+		{"marks: the prompt has not stood long enough", plain, unsent(far, kernel(raw), inside(Carries), quiet(innerRest)), begin("a"), wait},
+		{"marks: none in an image that shows a bare prompt", plain, unsent(dollar, kernel(raw), inside(MayCarry), quiet(innerRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"marks: none at another prompt", plain, unsent(db, kernel(raw), inside(Carries), quiet(innerRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"marks: none where nothing says that a shell is there", plain, unsent(far, kernel(raw), quiet(innerRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"marks: none where they are off", Program{NoInner: true}, unsent(far, kernel(raw), inside(Carries), quiet(innerRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"marks: none where a prompt was given", given, unsent(far, kernel(raw), inside(Carries), quiet(innerRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"marks: none behind half a line", plain, unsent(Prompt{"me@far:~$ half", 14}, half(HalfLine{Text: "half", Shown: true}), kernel(pty.Readiness{State: pty.Ready, PID: 7}), inside(Reads)), begin("a"), refuses},
+		{"marks: none where nothing is shown of what is typed", plain, unsent(far, kernel(pty.Readiness{State: pty.Ready, Canonical: true}), inside(Reads)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"marks: none on the alternate screen", plain, unsent(far, kernel(raw), inside(Carries), altScreen, quiet(innerRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"marks: none for what declined", plain, unsent(far, declinedAt(far), kernel(raw), inside(Carries), quiet(innerRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"marks: no answer yet", plain, unsent(Prompt{}, inquiry(Inquiry{Nonce: "n"}), kernel(raw), quiet(declineRest+longer)), marking(begin("a"), markAsked), wait},
+		{"marks: the prompt is as it was, and nothing came back yet (a slow line)", plain, unsent(far, inquiry(Inquiry{Nonce: "n"}), kernel(raw), quiet(declineRest+longer)), marking(begin("a"), markAsked), wait},
+		{"marks: a shell answers", plain, unsent(Prompt{}, inquiry(Inquiry{Nonce: "n", Answer: innerBash})), marking(begin("a"), markAsked), Action{Do: Give}},
+		{"marks: a shell answers when the cell that asked is gone", plain, unsent(Prompt{}, inquiry(Inquiry{Nonce: "n", Answer: innerBash})), begin("a"), Action{Do: Give}},
+		{"marks: the prompt is back without an answer", plain, unsent(far, inquiry(Inquiry{Nonce: "n"}), kernel(raw), quiet(declineRest+longer)), markedAbove(marking(begin("a"), markAsked)), Action{Do: Decline}},
+		{"marks: something else came", plain, unsent(question, inquiry(Inquiry{Nonce: "n"}), kernel(raw), quiet(answerRest+longer)), marking(begin("a"), markAsked), refuses},
+		{"marks: the shell was interrupted for, and is on its way", plain, unsent(Prompt{}, inquiry(Inquiry{Nonce: "n"}), kernel(raw), pressed), marking(begin("a"), markAsked), wait},
+		{"marks: the shell has them", plain, unsent(far, shell(ShellMarks{Token: "t", Inner: true, Last: 'B', Ends: 1, Shown: far.Text})), marking(begin("a"), markGiven), first(whole(types("a", AtOnce, Take{})))},
+
 		// More of the code is sent.
 		{"next: a hook decides, the kernel says ready", hook, sent(python, kernel(ready)), lines(inUnknown, "b"), types("b", ThenEnter, Take{})},
 		{"next: the given prompt", given, sent(db, kernel(ready)), lines(inUnknown, "b"), types("b", ThenEnter, to(0))},
@@ -342,11 +380,12 @@ func TestDecide(t *testing.T) {
 		{"go on: the continuation prompt is the one from before, and the echo is late", plain, sent(more, kernel(unknown), notHeard, quiet(time.Hour)), lines(inPy(inPython, "def f():"), " b"), wait},
 		{"go on: the learned prompt has not stood long enough", plain, sent(python, kernel(unknown), quiet(promptRest)), inPython, wait},
 		{"go on: a command is silent in a silent shell inside another program", plain, sent(Prompt{}, shell(ShellMarks{Token: "t", Silent: true, Inner: true, Last: inputPending}), kernel(unknown), quiet(quietRest+longer)), inShell, wait},
+		{"go on: a shell inside another program has yet to tell what it makes of the code (a slow line)", plain, sent(far, shell(ShellMarks{Token: "t", Inner: true, Last: inputPending}), kernel(unknown), quiet(quietRest+longer)), inShell, wait},
 		{"go on: a REPL pauses and shows nothing to answer (await in Node)", plain, sent(Prompt{}, kernel(onlyTimers), asking), inPython, wait},
 		{"go on: a program of the shell's pauses and shows nothing to answer", plain, sent(Prompt{}, shell(runs), kernel(onlyTimers), asking), inShell, wait},
 		{"go on: the program has not stood still long enough", plain, sent(python, kernel(onlyTimers), quiet(promptRest)), inPython, wait},
 		{"go on: silence of a program whose prompt is known and not back (sleep behind ssh)", plain, sent(Prompt{}, kernel(unknown), quiet(time.Hour)), inPython, wait},
-		{"go on: silence behind other text than the known prompt", plain, sent(Prompt{"half a line", 11}, kernel(unknown), quiet(time.Hour)), lines(inPython, "b"), wait},
+		{"go on: text other than the known prompt has not stood long enough (ssh)", plain, sent(Prompt{"go on ", 6}, kernel(unknown), quiet(quietRest)), inPython, wait},
 		{"go on: silence has not lasted", plain, sent(Prompt{"other> ", 7}, kernel(unknown), quiet(quietRest)), inPython, wait},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,10 +13,15 @@ type Program struct {
 	Hook   bool   // a program of the user's says when a cell has ended
 	// KeepsRefused is set if its editor keeps refused code.
 	KeepsRefused bool
+	// NoInner is set if nothing is to be typed into shells inside it unasked.
+	NoInner bool
 }
 
 // plain reports whether the user said nothing of how cells end.
 func (p Program) plain() bool { return !p.Hook && p.Prompt == "" }
+
+// marksInner reports whether shells inside it get marks unasked.
+func (p Program) marksInner() bool { return p.plain() && !p.NoInner }
 
 // Prompt is a prompt and the column after it.
 type Prompt struct {
@@ -69,6 +74,8 @@ type Observed struct {
 	Bracket   bool // pastes are put in brackets
 	AltScreen bool
 	Drawn     bool // the line left of the cursor has control sequences, as an editor's
+	// Inside is set only where it matters: see NeedsInside.
+	Inside Inside
 	// CursorHidden is set by menus, which show where they are in another way.
 	CursorHidden bool
 }
@@ -90,6 +97,11 @@ const (
 	// clearRest is how long a shell may take to discard its input line before
 	// Ctrl-C is pressed again.
 	clearRest = 200 * time.Millisecond
+	// declineRest is how long the prompt must be back behind a question that a
+	// shell would have answered.
+	declineRest = time.Second
+	// answerRest is how long a shell may take to answer it, or to take the code.
+	answerRest = 30 * time.Second
 )
 
 // How long a program must have waited for the terminal and its own timers to
@@ -260,6 +272,12 @@ type State struct {
 	Python  Python   `json:"python,omitzero"`   // what was typed, for Python's REPL
 	Drawn   bool     `json:"drawn,omitempty"`   // the program's editor draws its prompt with control sequences
 	Bare    bool     `json:"bare,omitempty"`    // the shell has lost its marks: a question may look like its prompt
+
+	Marking    marking `json:"marking,omitempty"`     // how far it is with the marks of a shell inside the program
+	MarkLine   int64   `json:"mark_line,omitempty"`   // of that shell's prompt
+	MarkPrompt string  `json:"mark_prompt,omitempty"` // and the prompt
+	MarkEnds   int     `json:"mark_ends,omitempty"`   // that were told when it was given the code
+	OnlyMarks  bool    `json:"only_marks,omitempty"`  // it has no code: it is there to bring them
 }
 
 // Begin returns the initial state of a cell. learned is the program's prompt

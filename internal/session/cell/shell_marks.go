@@ -27,6 +27,19 @@ type ShellMarks struct {
 	Inner   bool    `json:"inner,omitempty"`   // the last mark came from a shell inside the session's program
 	Other   bool    `json:"other,omitempty"`   // Silent of the other of the two shells
 	Refused bool    `json:"refused,omitempty"` // the last command ended without having begun
+
+	Inquiry Inquiry `json:"inquiry,omitzero"` // about a shell inside the session's program
+}
+
+// whose tells which of the session's shells printed a mark: its own, or one inside
+// its program, by the suffix of the token.
+func (m *ShellMarks) whose(mark vt.Mark) (status int, suffix string, own bool) {
+	for _, suffix = range []string{"", innerToken, innerSilent, innerOlder} {
+		if status, own = OwnMark(mark, m.Token+suffix); own {
+			break
+		}
+	}
+	return status, suffix, own
 }
 
 // inputPending is the value of Last after input at a prompt: the shell's next
@@ -35,20 +48,26 @@ const inputPending = 'I'
 
 // Take records one mark and reports whether it was the shell's.
 func (m *ShellMarks) Take(mark vt.Mark) bool {
+	if mark.Kind == 'Q' {
+		m.Inquiry.take(mark)
+		return false
+	}
 	if m.Token == "" {
 		return false
 	}
-	status, own := OwnMark(mark, m.Token)
-	inner := false
-	if !own {
-		status, own = OwnMark(mark, m.Token+innerToken)
-		inner = own
-	}
-	if !own {
+	status, suffix, own := m.whose(mark)
+	inner := suffix != ""
+	if !own || inner && m.Inquiry.Deaf && mark.Kind != 'B' {
 		return false
 	}
 	if inner != m.Inner {
 		m.Inner, m.Silent, m.Other = inner, m.Other, m.Silent
+	}
+	switch suffix {
+	case innerToken:
+		m.Silent, m.Inquiry.Deaf = false, false
+	case innerSilent:
+		m.Silent, m.Inquiry.Deaf = true, false
 	}
 	switch {
 	case mark.Kind == 'H':
@@ -81,6 +100,7 @@ func (m *ShellMarks) Take(mark vt.Mark) bool {
 		}
 		m.Began = false
 		m.Exit = status
+		m.Inquiry.Code = ""
 	}
 	return true
 }
@@ -94,6 +114,9 @@ func (m *ShellMarks) redraws(mark vt.Mark) bool {
 	atPrompt := m.Last == 'B' || m.Last == 'P' || m.Last == inputPending
 	return !m.Silent && atPrompt && !m.Began && mark.Line <= m.Prompt
 }
+
+// runs reports whether a command of the shell runs, as far as it tells.
+func (m *ShellMarks) runs() bool { return m.Last == 'C' || m.Silent && m.Last == inputPending }
 
 // Typed records input to the shell.
 func (m *ShellMarks) Typed() {
@@ -125,7 +148,8 @@ func (m *ShellMarks) Leftover(left string) bool {
 //	B  the prompt ended and input starts; again when the prompt is drawn anew
 //	P  the shell asks for the rest of an unfinished command (not in fish)
 //	C  a command starts, its output is next (not in sh)
-//	H  a shell inside the session's program prints marks from now on; with its kind
+//	H  a shell inside the session's program prints marks from now on; with its kind (an older den's)
+//	Q  a shell takes code that makes it print marks; with its kind (see AskShell)
 //	K  the input was emptied by den's own key, and the prompt stands (fish)
 //	Z  the next prompt comes with text in its input, which nobody typed (zsh)
 //	D  back from the input: the command ended with the status
@@ -145,32 +169,4 @@ func OwnMark(m vt.Mark, token string) (status int, own bool) {
 	}
 	status, err := strconv.Atoi(strings.TrimSuffix(args, ";"))
 	return status, err == nil && strings.HasSuffix(args, ";")
-}
-
-// A shell inside the session's program (ssh, sudo -s, docker exec) is brought to
-// print marks by code that is typed into it. Its token differs from that of the
-// session's own shell, so that each mark tells whose it is.
-const innerToken = "-inner"
-
-// innerMarks is the code for bash, zsh and POSIX shells. It needs no file and no
-// program there. The leading blank keeps it out of most histories. The mark H
-// says which shell took it.
-//
-// The ash of busybox takes lines of 1023 bytes. It has escapes in its prompt, as
-// the usual one shows: they say what takes no columns, and would take the
-// backslash of ST for their own, so marks end with BEL.
-const innerMarks = ` __den_m() { printf '\033]133;%s;den=TOKEN\007' "$1"; }; if [ -n "${ZSH_VERSION-}" ]; then ` +
-	`__den_pre() { __den_m "D;$?"; }; __den_exe() { __den_m C; }; ` +
-	`eval 'precmd_functions+=(__den_pre); preexec_functions+=(__den_exe)'; __den_m "H;zsh"; ` +
-	`PS1="%{$(__den_m A)%}$PS1%{$(__den_m B)%}"; PS2="%{$(__den_m "P;k=s")%}$PS2"; ` +
-	`else __den_a=$(__den_m A) __den_b=$(__den_m B) __den_q=$(__den_m "P;k=s"); __den_t=$(printf '\033]133;D;'); __den_e=$(printf ';den=TOKEN\007'); ` +
-	`if [ -n "${BASH_VERSION-}" ]; then __den_x=$(__den_m C); ` +
-	`PS1='\[$__den_t$?$__den_e$__den_a\]'"$PS1"'\[$__den_b\]' PS2='\[$__den_q\]'"$PS2" PS0='$__den_x'"${PS0-}"; __den_m "H;bash"; ` +
-	`else __den_o= __den_c=; case "$PS1" in *\\*) __den_o='\[' __den_c='\]';; esac; ` +
-	`PS1='$__den_o$__den_t$?$__den_e$__den_a$__den_c'"$PS1"'$__den_o$__den_b$__den_c' PS2='$__den_o$__den_q$__den_c'"$PS2"; __den_m "H;sh"; fi; fi`
-
-// InnerMarks returns code that makes the shell which runs it print marks for a
-// session with this token.
-func InnerMarks(token string) string {
-	return strings.ReplaceAll(innerMarks, "TOKEN", token+innerToken)
 }

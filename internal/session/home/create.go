@@ -29,6 +29,7 @@ type Spec struct {
 	Cols, Rows  int
 	Labels      map[string]string
 	Prompt      string
+	Marks       string // MarksOff, or ""
 	RecordInput string
 	LogLimit    int64
 	SyncAlways  bool // sync the log at every pass, not only when it must be
@@ -40,6 +41,10 @@ type Spec struct {
 	// directory, which the place then must share. For CreateElsewhere alone.
 	Sockets string
 }
+
+// MarksOff is the value of marks with which nothing is typed unasked into shells
+// inside the session's program.
+const MarksOff = "off"
 
 // The values of record_input.
 const (
@@ -107,7 +112,7 @@ func (h Home) create(
 	lock, err := d.prepare(&Manifest{
 		ID: d.ID, Name: spec.Name, Status: Starting,
 		Command: spec.Command, Cwd: spec.Cwd, Term: spec.Term, Cols: spec.Cols, Rows: spec.Rows,
-		Created: now.UTC().Round(0), Labels: spec.Labels, Prompt: spec.Prompt,
+		Created: now.UTC().Round(0), Labels: spec.Labels, Prompt: spec.Prompt, Marks: spec.Marks,
 		RecordInput: spec.RecordInput, LogLimit: spec.LogLimit, Socket: socket,
 	}, spec.Files)
 	if err != nil {

@@ -45,6 +45,7 @@ type Manifest struct {
 
 	Labels      map[string]string `json:"labels,omitempty"`
 	Prompt      string            `json:"prompt,omitempty"`
+	Marks       string            `json:"marks,omitempty"` // MarksOff, or "": auto
 	RecordInput string            `json:"record_input"`
 	LogLimit    int64             `json:"log_limit"`
 

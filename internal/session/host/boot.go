@@ -243,7 +243,7 @@ func (h *Host) adopt(pid int) {
 	h.tty.SetRoot(pid, os.Getpid())
 	h.cells = &cells{
 		h: h, store: cell.Store{Dir: h.dir.Cells()}, interrupting: wake.New(),
-		program: cell.Program{KeepsRefused: cell.KeepsRefused(h.record.Command[0])},
+		program: cell.Program{KeepsRefused: cell.KeepsRefused(h.record.Command[0]), NoInner: h.record.Marks == home.MarksOff},
 	}
 	if p := h.record.Prompt; filepath.IsAbs(p) { // 'den new' made it so
 		h.cells.hook, h.cells.program.Hook = p, true

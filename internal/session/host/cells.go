@@ -67,7 +67,10 @@ func (cs *cells) run(ctx context.Context, req wire.Run, known ...cell.Known) (ce
 	if req.Cell != "" {
 		return cs.rejoin(ctx, req)
 	}
-	r, id, err := cs.begin(req, known)
+	if err := cs.leaveToShell(ctx); err != nil {
+		return cell.Result{}, err
+	}
+	r, id, err := cs.begin(req, known, false)
 	if err != nil {
 		return cell.Result{}, err
 	}
@@ -112,8 +115,9 @@ func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) 
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
 }
 
-// begin makes a new cell the active one, before anything is sent.
-func (cs *cells) begin(req wire.Run, known []cell.Known) (r *running, id string, err error) {
+// begin makes a new cell the active one, before anything is sent. onlyMarks says
+// that it has no code, and brings a shell's marks.
+func (cs *cells) begin(req wire.Run, known []cell.Known, onlyMarks bool) (r *running, id string, err error) {
 	if err := cs.h.requireRunning(); err != nil {
 		return nil, "", err
 	}
@@ -132,7 +136,7 @@ func (cs *cells) begin(req wire.Run, known []cell.Known) (r *running, id string,
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		}},
 	}
-	r.state.Bare = cs.bare
+	r.state.Bare, r.state.OnlyMarks = cs.bare, onlyMarks
 	r.pass.Limit = cell.Limit{Lines: req.MaxLines, Bytes: req.MaxBytes}
 	cs.unwatched = 0
 	if !req.Fire {

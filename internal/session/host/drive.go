@@ -72,6 +72,9 @@ func (r *running) drive() {
 			short = pauseFor(pause, wait)
 			continue
 		}
+		if cell.NeedsInside(r.cells.program, &o, &r.state) {
+			r.lookInside(&o)
+		}
 		if a, next := cell.Decide(r.cells.program, o, r.state); r.act(a, next, o, activity) {
 			return
 		}
@@ -88,12 +91,12 @@ const (
 
 // shellReads reports whether the session's own shell waits for input, and has
 // printed nothing since it was observed: only then a prompt and the end of a
-// command are its own, and were not printed by a program. Of a shell inside another
-// program, and where the kernel does not tell, the marks are believed.
+// command are its own, and were not printed by a program. Where the kernel does not
+// tell, the marks are believed.
 func (r *running) shellReads(activity uint64) bool {
 	h := r.cells.h
 	if h.core.innerShell() {
-		return true
+		return h.innerReads() && h.core.lastActivity() == activity
 	}
 	switch waits, known := h.tty.Reads(h.manifest().PID); {
 	case !known:
@@ -192,6 +195,16 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 			r.state = before
 			r.unmarkSent(a.First)
 		}
+	case cell.Ask:
+		var typed bool
+		if typed, err = r.askShell(o); !typed && err == nil { // as below
+			r.state = before
+		}
+	case cell.Give:
+		err = r.giveMarks(o)
+	case cell.Decline:
+		r.cells.h.core.declined(before.MarksGiven(), o)
+		r.pass.moved.Set() // the code goes in without marks
 	case cell.Press:
 		_, err = r.cells.press(r)
 	case cell.Tell:
@@ -201,7 +214,7 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 		r.finish(a.Result(), unsent(a, o))
 		return true
 	case cell.Refuse:
-		r.finish(a.Result(), refusal(o, len(next.Lines)))
+		r.finish(a.Result(), refusal(o, next))
 		return true
 	}
 	if err != nil {
@@ -231,11 +244,13 @@ func unsent(a cell.Action, o cell.Observed) string {
 }
 
 // refusal says why code was not sent.
-func refusal(o cell.Observed, rest int) string {
+func refusal(o cell.Observed, next cell.State) string {
 	shown := strings.TrimSpace(o.Left.Text)
 	switch {
+	case next.OnlyMarks || next.Marking != "" && !o.Sent:
+		return fmt.Sprintf("nothing was sent: the program was asked for the marks of a shell, and gave none; it shows %q", shown)
 	case o.Sent:
-		return fmt.Sprintf("the rest was not sent (lines: %d): somebody typed meanwhile, and it would run with that; the input line shows %q", rest, shown)
+		return fmt.Sprintf("the rest was not sent (lines: %d): somebody typed meanwhile, and it would run with that; the input line shows %q", len(next.Lines), shown)
 	case o.Shell.Token == "" || o.Shell.Last == 'C':
 		return fmt.Sprintf("nothing was sent: the program's input line shows %q, which no cell typed and nobody entered; 'den keys Enter' enters it, 'den keys C-u' or 'C-c' removes it in most programs", shown)
 	}
@@ -329,6 +344,7 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 		}
 	}
 	if a.First {
+		c.shell.Inquiry.Code = r.life.Record.Code
 		c.cell, p.SentSeq, p.Lost = p, c.OutputSeq, c.term.LostRows()
 	}
 	p.LineSeq, p.Line = c.OutputSeq, o.Line

@@ -68,6 +68,8 @@ func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
 		return call(req, func(i wire.Interrupt) (cell.Result, error) { return h.cells.interrupt(ctx, i) })
 	case wire.MethodMarks:
 		return wire.Marks{Token: h.core.marksToken()}, h.requireRunning()
+	case wire.MethodBringMarks:
+		return call(req, func(m wire.BringMarks) (cell.Result, error) { return h.cells.bringMarks(ctx, m) })
 	case wire.MethodRelease:
 		return h.cells.release(ctx)
 	case wire.MethodNotify:

@@ -235,7 +235,7 @@ func (r *running) setWaiting(what string, o cell.Observed) {
 	if !r.isNews(what, o) || r.giveKnown(what, o) {
 		return
 	}
-	now := r.outputSoFar()
+	now, inner := r.outputSoFar(), r.isInnerShell(what, o)
 	var asked *cell.Result
 	var told bool
 	r.update(func(rec *cell.Record) {
@@ -247,7 +247,7 @@ func (r *running) setWaiting(what string, o cell.Observed) {
 			question = r.question(o)
 		}
 		r.life.Asked, r.life.AskedAt, r.life.AskedLeft = o.Inputs, o.Line, strings.TrimSpace(o.Left.Text)
-		rec.WaitingFor, rec.Question, rec.Certainty = what, "", ""
+		rec.WaitingFor, rec.Question, rec.Certainty, rec.InnerShell = what, "", "", inner
 		if what != "" {
 			rec.Certainty = o.Sure()
 			rec.ShowOutput(now)
@@ -296,7 +296,7 @@ func (r *running) noteAnswerLocked(inputs int) {
 		return
 	}
 	r.updateLocked(func(rec *cell.Record) {
-		rec.WaitingFor, rec.Question, rec.Certainty = "", "", ""
+		rec.WaitingFor, rec.Question, rec.Certainty, rec.InnerShell = "", "", "", false
 	})
 }
 

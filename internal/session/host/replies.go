@@ -286,7 +286,7 @@ func (c *core) marksToken() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.shell.Token == "" {
-		c.shell = cell.ShellMarks{Token: ident.New(time.Now()), Last: 'C', Began: true}
+		c.shell = cell.ShellMarks{Token: ident.New(time.Now()), Last: 'C', Began: true, Inquiry: c.shell.Inquiry}
 	}
 	return c.shell.Token
 }

@@ -112,7 +112,7 @@ const maxSeen = 4
 func (c *core) noteModesLocked() {
 	before := c.left
 	c.left = leftModes{seen: before.seen}
-	if c.tty == nil || c.shell.Inner {
+	if c.tty == nil || c.shell.Inner && !c.shell.Inquiry.Local {
 		return
 	}
 	now, err := c.tty.Settings()

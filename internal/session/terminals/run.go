@@ -176,6 +176,8 @@ func noteOn(r cell.Result) string {
 	switch {
 	case r.Status == cell.Fired:
 		return "next tells what becomes of it"
+	case r.InnerShell:
+		return "a shell is at its prompt: run gives it code"
 	case r.WaitingFor == cell.ForInput && isPrompt(r.Question):
 		return intoPrompt + "; answer answers anything else"
 	case r.WaitingFor == cell.ForInput:

@@ -28,9 +28,11 @@ const (
 	MethodAnswer   = "answer"
 	MethodInt      = "int"
 	MethodRelease  = "release"
-	MethodMarks    = "marks"
+	MethodMarks    = "marks" // an older client's way to bring them
 	MethodNotify   = "notify"
 	MethodClear    = "clear" // the scrollback
+	// MethodBringMarks brings marks into a shell inside the session's program.
+	MethodBringMarks = "bring_marks"
 	// MethodInputState asks what became of input.
 	MethodInputState = "input_state"
 	// MethodForeground asks which programs are in the terminal's foreground.
@@ -361,6 +363,12 @@ type Released struct {
 // Marks has the token of the session's shell marks.
 type Marks struct {
 	Token string `json:"token"`
+}
+
+// BringMarks has the shell that reads the terminal now print marks. The result is
+// that of Run: the cell is done, by the shell, where it does.
+type BringMarks struct {
+	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: no end
 }
 
 // Notify is a message for whoever listens to the session's events.

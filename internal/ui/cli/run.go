@@ -179,6 +179,8 @@ func (a *app) explainCell(r cell.Result, err error) {
 		fmt.Fprintln(a.stderr, "hint: it is sent as soon as the program takes it (a shell may still run its start-up files); 'den snapshot' shows what it does, 'den int' cancels the cell")
 	case r.WaitingFor == cell.ForContinuation:
 		fmt.Fprintln(a.stderr, "hint: the code is not complete; give the rest with 'den answer', or 'den int'")
+	case r.InnerShell:
+		fmt.Fprintln(a.stderr, "hint: a shell is at its prompt; 'den run' gives it code, with exit codes")
 	case r.WaitingFor != "" && r.Certainty == cell.Guess:
 		fmt.Fprintln(a.stderr, "hint: 'den snapshot' shows it; answer with 'den answer', or go on waiting with 'den events CELL -1'")
 	case r.WaitingFor != "":
@@ -387,7 +389,9 @@ func (a *app) marksCmd() *cobra.Command {
 		Short: "Bring shell marks into a shell behind ssh, sudo or docker exec",
 		Long: `Type code into the shell that is at its prompt now, so that it prints marks. It may be bash, zsh
 or a POSIX shell inside the session's program. Cells are then as exact as in a local
-shell, with exit codes, until that shell ends. The cell that started that shell is released.`,
+shell, with exit codes, until that shell ends. The cell that started that shell is released.
+'den run' does this by itself where it is certain of the shell, unless the session was
+made with --marks off.`,
 		Example: "  den run work 'ssh host'; den marks work; den run work 'make test' -j",
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		r, err := s.Marks(ctx, time.Duration(timeout))

@@ -36,6 +36,7 @@ type newOptions struct {
 	logLimit    string
 	logSync     string
 	recordInput string
+	marks       string
 }
 
 func (a *app) newCmd() *cobra.Command {
@@ -74,6 +75,7 @@ CMD: then everything after it belongs to the program.`,
 	f.StringArrayVar(&o.labels, "label", nil, "attach `K=V` to the session's record (repeatable)")
 	f.StringVar(&o.term, "term", session.DefaultTerm, "TERM of the program")
 	f.StringVar(&o.prompt, "prompt", "", "the program's prompt, or the path of a hook, that ends cells")
+	f.StringVar(&o.marks, "marks", "auto", "bring marks into shells inside the program, as behind ssh: auto, or off: only when 'den marks' is called")
 	f.StringVar(&o.logLimit, "log-limit", "256MiB", "size limit of the event log; the oldest part is dropped; 0: no limit")
 	f.StringVar(&o.logSync, "log-sync", "rotate", "when the log is synced to disk: rotate or always")
 	f.StringVar(&o.recordInput, "record-input", home.RecordAuto, "record what is typed: auto (not while echo is off), all or none")
@@ -144,6 +146,14 @@ func (a *app) spec(root home.Home, name string, command []string, o newOptions) 
 	if !slices.Contains([]string{home.RecordAuto, home.RecordAll, home.RecordNone}, o.recordInput) {
 		return spec, fault.Errorf(fault.Usage, "--record-input is auto, all or none, not '%s'", o.recordInput)
 	}
+	marks := o.marks
+	switch marks {
+	case "auto":
+		marks = ""
+	case home.MarksOff:
+	default:
+		return spec, fault.Errorf(fault.Usage, "--marks is auto or off, not '%s'", o.marks)
+	}
 	if o.logSync != "rotate" && o.logSync != "always" {
 		return spec, fault.Errorf(fault.Usage, "--log-sync is rotate or always, not '%s'", o.logSync)
 	}
@@ -174,7 +184,7 @@ func (a *app) spec(root home.Home, name string, command []string, o newOptions) 
 	env := append(session.WithoutTerminal(a.environ), session.TerminalEnv(root, o.term, cwd, build.Version)...)
 	return home.Spec{
 		Name: name, Command: command, Cwd: cwd, Term: o.term, Cols: o.cols, Rows: o.rows,
-		Env: append(env, o.env...), Labels: labels, Prompt: o.prompt,
+		Env: append(env, o.env...), Labels: labels, Prompt: o.prompt, Marks: marks,
 		RecordInput: o.recordInput, LogLimit: limit, SyncAlways: o.logSync == "always",
 	}, nil
 }

@@ -20,8 +20,8 @@ import (
 )
 
 // instructions are for the model, beside the tools.
-const instructions = "Real terminals whose state lasts from call to call. run knows when a command is done, fails or asks; " +
-	"run with inner shell makes it know so inside ssh, sudo and docker exec. " +
+const instructions = "Real terminals whose state lasts from call to call. run knows when a command is done, fails or asks, " +
+	"also in a shell behind ssh, sudo or docker exec. " +
 	"Calls without session use your own shell. For REPLs, ssh, servers and full-screen programs open a terminal of their own."
 
 type (
