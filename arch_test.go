@@ -534,8 +534,9 @@ var allowed = map[string][]string{
 		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/local", "internal/agent/runner/stdio",
 		"internal/testkit/modelstub", "internal/testkit/modelstub/realcli",
 	},
-	"internal/testkit/vttest":    {"internal/screen/vt"},
-	"internal/testkit/spawntest": {"internal/base/fault", "internal/agent/runner", "internal/testkit/need"},
+	"internal/testkit/vttest":     {"internal/screen/vt"},
+	"internal/testkit/servertest": {"internal/testkit/need"},
+	"internal/testkit/spawntest":  {"internal/base/fault", "internal/agent/runner", "internal/testkit/need"},
 
 	// tests and tools
 	"acceptance":     {},

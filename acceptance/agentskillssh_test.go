@@ -2,19 +2,20 @@ package acceptance
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"den/internal/testkit/servertest"
 )
 
 // newFarService makes a service with three faults behind ssh. As a task it is
 // to debug it there, and to tell how each run of it ended.
 func newFarService(t *testing.T) *farService {
 	t.Helper()
-	f := &farService{dir: t.TempDir(), ssh: strings.Join(startSSHD(t), " ")}
+	f := &farService{dir: t.TempDir(), ssh: strings.Join(servertest.SSHD(t), " ")}
 	f.ssh = strings.Replace(f.ssh, "StrictHostKeyChecking=no", "StrictHostKeyChecking=ask", 1)
 	var checks strings.Builder
 	codes := rand.Perm(len(faultCodes))

@@ -3,17 +3,15 @@ package acceptance
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
-	"os/user"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"den/internal/session/cell"
 	"den/internal/testkit/need"
+	"den/internal/testkit/servertest"
 )
 
 // program is a real program and what its cells must say.
@@ -58,7 +56,7 @@ func TestPrograms(t *testing.T) {
 			argv := p.argv
 			switch p.name {
 			case "psql":
-				argv = append(argv, "-h", startPostgres(t))
+				argv = append(argv, "-h", servertest.Postgres(t))
 			case "redis":
 				argv = append(argv, "-p", startRedis(t))
 			}
@@ -187,46 +185,6 @@ func (w *world) mustNotLog(name, secret string) {
 // whole reports whether a pattern matches all of s.
 func whole(pattern, s string) bool {
 	return regexp.MustCompile(`^(?s:` + pattern + `)$`).MatchString(s)
-}
-
-// startPostgres runs a server of the test's own and returns its socket's directory.
-func startPostgres(t *testing.T) string {
-	t.Helper()
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is right
-	if len(found) == 0 {
-		need.Missing(t, "no PostgreSQL server is installed")
-	}
-	dir, err := os.MkdirTemp("/tmp", "den-pg-") // short: its socket goes here
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	var as *syscall.SysProcAttr
-	if os.Getuid() == 0 { // the server refuses to run as root
-		u, err := user.Lookup("postgres")
-		if err != nil {
-			need.Missing(t, "PostgreSQL has no user to run as")
-		}
-		uid, _ := strconv.Atoi(u.Uid) // numbers on any Unix
-		gid, _ := strconv.Atoi(u.Gid)
-		if err := os.Chown(dir, uid, gid); err != nil {
-			t.Fatal(err)
-		}
-		as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
-	}
-	bin, data := filepath.Dir(found[len(found)-1]), filepath.Join(dir, "data")
-	server := func(name string, args ...string) {
-		cmd := exec.Command(filepath.Join(bin, name), args...)
-		cmd.Dir, cmd.SysProcAttr = dir, as
-		if out, err := cmd.Output(); err != nil { // not its stderr: the server keeps that open
-			t.Fatalf("%s: %v\n%s", name, err, out)
-		}
-	}
-	server("initdb", "-D", data, "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8")
-	server("pg_ctl", "-D", data, "-w", "-l", filepath.Join(dir, "log"),
-		"-o", "-c listen_addresses= -c fsync=off -c unix_socket_directories="+dir, "start")
-	t.Cleanup(func() { server("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop") })
-	return dir
 }
 
 const (

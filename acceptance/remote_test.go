@@ -1,20 +1,14 @@
 package acceptance
 
 import (
-	"context"
-	"fmt"
-	"net"
 	"os"
 	"os/exec"
-	"os/user"
-	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"den/internal/session/cell"
 	"den/internal/testkit/need"
+	"den/internal/testkit/servertest"
 )
 
 // farInputs are for a shell of which den sees no processes: on another machine, or
@@ -38,11 +32,11 @@ var farInputs = []input{
 // as a command of a shell with marks.
 func TestRemote(t *testing.T) {
 	t.Parallel()
-	ssh := startSSHD(t)
+	ssh := servertest.SSHD(t)
 	w := newWorld(t)
 	far := program{name: "far", by: cell.ByShell, inputs: farInputs}
 	w.do(append([]string{"new", "far", "--"}, ssh...)...)
-	w.do("wait", "far", "--text", farPrompt)
+	w.do("wait", "far", "--text", servertest.Prompt)
 	for _, in := range far.inputs {
 		w.give(far, in)
 	}
@@ -51,8 +45,8 @@ func TestRemote(t *testing.T) {
 	w.do("new", "near", "bash", "--norc")
 	line := strings.Join(ssh, " ")
 	w.give(near, input{
-		code: line, fire: true, shows: farPrompt, answer: []string{"type", "exit 5", "--enter"},
-		out: farPrompt + " exit 5\nexit", exit: 5,
+		code: line, fire: true, shows: servertest.Prompt, answer: []string{"type", "exit 5", "--enter"},
+		out: servertest.Prompt + " exit 5\nexit", exit: 5,
 	})
 	w.give(near, input{code: "echo back", out: "back"})
 	for _, c := range []struct {
@@ -66,7 +60,7 @@ func TestRemote(t *testing.T) {
 			"nested", []string{"bash", "--norc"}, true, cell.ByShell,
 			input{
 				code: line, waits: cell.ForInput, asks: `remote\$ `, answer: []string{"type", "exit 5", "--enter"},
-				out: farPrompt + " exit 5\nexit", exit: 5,
+				out: servertest.Prompt + " exit 5\nexit", exit: 5,
 			},
 		},
 		{
@@ -83,120 +77,13 @@ func TestRemote(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			mine := *w
 			mine.t = t
-			mine.do(append([]string{"new", c.name, "--marks", "off", "--"}, c.argv...)...)
+			mine.do(append([]string{"new", c.name, "--"}, c.argv...)...)
 			if !c.early {
-				mine.do("wait", c.name, "--text", farPrompt)
+				mine.do("wait", c.name, "--text", servertest.Prompt)
 			}
 			mine.give(program{name: c.name, by: c.by}, c.in)
 		})
 	}
-}
-
-const farPrompt = "remote$"
-
-// startSSHD runs servers of the test's own and returns a client's command
-// line. Whoever comes gets a bash with the prompt farPrompt.
-func startSSHD(t *testing.T) []string {
-	t.Helper()
-	sshd := findSSHD(t)
-	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	at := func(name string) string { return filepath.Join(dir, name) }
-	for _, key := range []string{"host", "user"} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", at(key)).CombinedOutput(); err != nil {
-			t.Fatalf("ssh-keygen: %v\n%s", err, out)
-		}
-	}
-	config := fmt.Sprintf(`HostKey %s
-AuthorizedKeysFile %s
-PidFile none
-StrictModes no
-UsePAM no
-PermitRootLogin yes
-PasswordAuthentication no
-PrintMotd no
-PrintLastLog no
-ForceCommand exec env -i HOME=%s TERM=xterm LC_ALL=C.UTF-8 PATH=/usr/bin:/bin 'PS1=%s ' bash --norc --noprofile
-`, at("host"), at("user.pub"), dir, farPrompt)
-	if err := os.WriteFile(at("config"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	port := serveEach(t, sshd, "-i", "-E", at("log"), "-f", at("config"))
-	return []string{
-		"ssh", "-F", "none", "-tt", "-i", at("user"), "-p", strconv.Itoa(port), "-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no",
-		"-o", "UserKnownHostsFile=" + at("known"), "-o", "LogLevel=ERROR", me.Username + "@127.0.0.1",
-	}
-}
-
-// findSSHD returns the server's path. It insists on an absolute one, and as
-// root on a directory that an init system would make.
-func findSSHD(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"ssh", "ssh-keygen"} {
-		need.Program(t, name)
-	}
-	sshd, err := exec.LookPath("sshd")
-	if err != nil {
-		sshd = "/usr/sbin/sshd"
-	}
-	if !exists(sshd) {
-		need.Missing(t, "sshd is not installed")
-	}
-	if os.Getuid() == 0 {
-		if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // It stays: other tests' servers use it.
-			t.Fatal(err)
-		}
-	}
-	return sshd
-}
-
-// serveEach has a process of its own serve each connection to a port, as inetd
-// does, and returns the port. It belongs to the test all the time: a server that
-// is told a port which was free may find another one there.
-func serveEach(t *testing.T, argv ...string) (port int) {
-	t.Helper()
-	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			c, err := l.AcceptTCP()
-			if err != nil {
-				return // closed, below
-			}
-			serving.Go(func() { serve(ctx, t, c, argv) })
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		cancel()
-		serving.Wait()
-	})
-	return l.Addr().(*net.TCPAddr).Port
-}
-
-// serve runs a program whose standard input and output are a connection.
-func serve(ctx context.Context, t *testing.T, c *net.TCPConn, argv []string) {
-	f, err := c.File()
-	c.Close() // f is a copy
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	defer f.Close()
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout = f, f
-	if err := cmd.Start(); err != nil {
-		t.Error(err)
-		return
-	}
-	cmd.Wait() // Its code is that of the session.
 }
 
 // TestOtherUsers runs cells in the shells that su and sudo start: as the

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"den/internal/testkit/servertest"
 )
 
 // TestMarksBehindOtherPrograms brings marks into shells behind a real ssh, su
@@ -15,7 +17,7 @@ func TestMarksBehindOtherPrograms(t *testing.T) {
 		name string
 		argv func(t *testing.T) []string
 	}{
-		{"ssh", startSSHD},
+		{"ssh", servertest.SSHD},
 		{"su", become("su", "nobody", "-s", "/bin/bash")},
 		{"sudo", become("sudo", "-n", "-u", "nobody", "bash", "--norc")},
 	} {
@@ -43,11 +45,7 @@ func TestMarksBehindOtherPrograms(t *testing.T) {
 // become is a command line that needs no password.
 func become(argv ...string) func(t *testing.T) []string {
 	return func(t *testing.T) []string {
-		for _, word := range argv {
-			if word == "su" || word == "sudo" {
-				mayBecome(t, word)
-			}
-		}
+		mayBecome(t, argv[0])
 		return argv
 	}
 }
@@ -69,11 +67,10 @@ func TestShellsInsideGetMarks(t *testing.T) {
 		name string
 		argv func(t *testing.T) []string
 	}{
-		{"ssh", startSSHD},
+		{"ssh", servertest.SSHD},
 		{"su", become("su", "nobody", "-s", "/bin/bash")},
-		// sudo keeps PS1 of the tests: the shell would show that of the shell before.
-		{"sudo", become("env", "-u", "PS1", "sudo", "-n", "-u", "nobody", "bash", "--norc")},
-		{"zsh", become("env", "-u", "PS1", "sudo", "-n", "zsh", "-f")},
+		{"sudo", become("sudo", "-n", "-u", "nobody", "bash", "--norc")},
+		{"zsh", become("sudo", "-n", "zsh", "-f")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -104,7 +101,7 @@ func TestShellsInsideGetMarks(t *testing.T) {
 // nothing else. Their questions are told.
 func TestNothingIsTypedIntoOtherPrograms(t *testing.T) {
 	t.Parallel()
-	ssh := startSSHD(t)
+	ssh := servertest.SSHD(t)
 	for _, c := range []struct{ name, begin, asks, code, out string }{
 		{"python", "python3 -q", `>>>`, "print(6 * 7)", "42"},
 		{"sqlite", "sqlite3", `sqlite>`, "select 6 * 7;", "42"},
@@ -115,7 +112,7 @@ func TestNothingIsTypedIntoOtherPrograms(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.do(append([]string{"new", "far", "--"}, ssh...)...)
-			w.do("wait", "far", "--text", farPrompt, "-t", "60s")
+			w.do("wait", "far", "--text", servertest.Prompt, "-t", "60s")
 			out, _, code := w.try("run", "far", c.begin, "-j", "-t", "60s")
 			r := decode(t, out)
 			if code != 13 || r["question"] != c.asks || r["inner_shell"] != nil {
@@ -139,10 +136,10 @@ func TestNothingIsTypedIntoOtherPrograms(t *testing.T) {
 // but its silence does: the session is to have no marks.
 func TestQuestionsWithoutMarks(t *testing.T) {
 	t.Parallel()
-	ssh := startSSHD(t)
+	ssh := servertest.SSHD(t)
 	w := newWorld(t)
 	w.do(append([]string{"new", "far", "--marks", "off", "--"}, ssh...)...)
-	w.do("wait", "far", "--text", farPrompt, "-t", "60s")
+	w.do("wait", "far", "--text", servertest.Prompt, "-t", "60s")
 	out, _, code := w.try("run", "far", `read -p "go on " x; echo "[$x]"`, "-j", "-t", "60s")
 	if r := decode(t, out); code != 13 || r["waiting_for"] != "input" || r["question"] != "go on" || r["certainty"] != "guess" {
 		t.Fatalf("exit %d: %v", code, r)
