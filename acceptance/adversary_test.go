@@ -113,17 +113,20 @@ func checkCellEvents(w *world, d home.Dir, ids map[string]bool) {
 }
 
 // TestCellLines holds the output of one cell against what was printed, byte
-// for byte: 100,000 lines, ten million with DEN_STRESS.
+// for byte: 100,000 lines, or 110 million (1 GiB) with DEN_STRESS, and says what
+// memory its host took.
 func TestCellLines(t *testing.T) {
 	need.Program(t, "bash")
 	lines := 100_000
 	if fullLength() {
-		lines = 10_000_000
+		lines = 110_000_000
 	}
 	w := newWorld(t)
 	w.open("sh", "bash", "--norc")
+	w.do("run", "sh", "seq 1 20000") // scrollback and buffers are there
+	before := w.hostMemory("sh")
 	begun := time.Now()
-	out := w.do("run", "sh", fmt.Sprintf("seq 1 %d", lines), "-t", "20m", "-j")
+	out := w.do("run", "sh", fmt.Sprintf("seq 1 %d", lines), "-t", "60m", "-j")
 	took := time.Since(begun)
 	var r cell.Result
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
@@ -139,7 +142,11 @@ func TestCellLines(t *testing.T) {
 	}
 	defer f.Close()
 	countLines(t, "the rendered output", f, lines, "\n")
-	t.Logf("%d lines in %v", lines, took.Round(time.Millisecond))
+	after := w.hostMemory("sh")
+	t.Logf("%d lines in %v; the host took at most %d MiB, %d before", lines, took.Round(time.Millisecond), after>>20, before>>20)
+	if grown := after - before; grown > maxGrowth {
+		t.Errorf("the host's memory grew by %d MiB", grown>>20)
+	}
 
 	raw := exec.Command(w.den, "poll", "sh", r.CellID, "--raw")
 	raw.Env = w.env
@@ -154,6 +161,30 @@ func TestCellLines(t *testing.T) {
 	if err := raw.Wait(); err != nil {
 		t.Errorf("poll --raw: %v", err)
 	}
+}
+
+// maxGrowth bounds what a cell's output may add to a host's memory, whatever its size.
+const maxGrowth = 64 << 20
+
+// hostMemory returns the most memory that a session's host ever took.
+func (w *world) hostMemory(name string) int {
+	w.t.Helper()
+	var at struct {
+		Host int `json:"host_pid"`
+	}
+	if err := json.Unmarshal([]byte(w.do("status", name, "-j")), &at); err != nil {
+		w.t.Fatal(err)
+	}
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", at.Host))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(raw), "VmHWM:")
+	var kib int
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		w.t.Fatalf("%v in %s", err, raw)
+	}
+	return kib << 10
 }
 
 // countLines demands the numbers from 1 to n, each with the given end, and no
