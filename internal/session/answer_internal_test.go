@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -64,6 +65,24 @@ func hostedBy(t *testing.T, answer rpc.Handler) *Session {
 	go func(l *net.UnixListener) { defer close(served); server.Serve(ctx, l) }(listener)
 	t.Cleanup(func() { cancel(); <-served })
 	return In(d, Options{})
+}
+
+// hostIs has a process stand for the session's host.
+func hostIs(t *testing.T, s *Session, argv ...string) {
+	t.Helper()
+	host := exec.Command(argv[0], argv[1:]...)
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { host.Process.Kill(); host.Wait() }) // It is killed, and says so.
+	m, err := s.Dir.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.HostPID = host.Process.Pid
+	if err := s.Dir.Save(m); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A host's answer does not choose which file is read as the output of a cell,
@@ -145,6 +164,7 @@ func TestHostThatAnswersNothing(t *testing.T) {
 		return nil, ctx.Err()
 	})
 	s.atOnce = 50 * time.Millisecond
+	hostIs(t, s, "sleep", "1000")
 	log, err := eventlog.Create(s.Dir.Log(), eventlog.Options{
 		Header: eventlog.Header{Cols: 20, Rows: 5}, Clock: func() time.Duration { return 0 }, Now: time.Now,
 	})
@@ -176,6 +196,23 @@ func TestHostThatAnswersNothing(t *testing.T) {
 	cancel()
 	if late, err := s.PlainSnapshot(ctx, Now()); err == nil {
 		t.Errorf("of a caller that waits no longer: %+v", late)
+	}
+}
+
+// A host that works, or waits for a processor, is not frozen: it answers late.
+func TestHostThatAnswersLate(t *testing.T) {
+	t.Parallel()
+	s := hostedBy(t, func(ctx context.Context, _ *rpc.Call) (any, error) {
+		select {
+		case <-time.After(answerGrace + 500*time.Millisecond):
+			return cell.Result{Status: cell.Done, Output: "late"}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+	hostIs(t, s, "sh", "-c", "while :; do :; done")
+	if r, err := s.Run(t.Context(), Run{Code: "x", Timeout: time.Millisecond}); err != nil || r.Output != "late" {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

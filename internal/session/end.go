@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"den/internal/base/fault"
@@ -112,9 +115,13 @@ func (s *Session) Upgrade(ctx context.Context, binary string) (Upgraded, error) 
 	}
 }
 
-// answerGrace is how much longer than a caller's limit a host may take to
-// answer that the limit has passed.
-const answerGrace = time.Second
+// How much longer than a caller's limit a host may take to answer that the limit
+// has passed, and how much longer than that while it is seen at work: on a busy
+// machine it may wait for a processor.
+const (
+	answerGrace = time.Second
+	busyGrace   = 10 * time.Second
+)
 
 // callWithin is call for a method that the host ends after limit. A host that
 // does not is frozen. 0 is no limit.
@@ -122,12 +129,11 @@ func (s *Session) callWithin(ctx context.Context, limit time.Duration, method st
 	if limit <= 0 {
 		return s.call(ctx, method, params, result)
 	}
-	limited, cancel := context.WithTimeout(ctx, limit+answerGrace)
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	passed := time.AfterFunc(limit, func() {
-		if m, err := s.Dir.Inspect(); !s.options.Remote && err == nil && isStopped(m.HostPID) {
-			cancel() // it will not use the grace
-		}
+		s.passGrace(limited)
+		cancel()
 	})
 	defer passed.Stop()
 	err := s.call(limited, method, params, result)
@@ -139,6 +145,22 @@ func (s *Session) callWithin(ctx context.Context, limit time.Duration, method st
 		return fault.Errorf(fault.Unreachable, "the host of session '%s' does not answer", s.Dir.ID)
 	}
 	return frozen(m)
+}
+
+// passGrace returns when the host has had its grace, or ctx ends.
+func (s *Session) passGrace(ctx context.Context) {
+	m, err := s.Dir.Inspect()
+	known := err == nil && !s.options.Remote
+	if known && isStopped(m.HostPID) {
+		return // it will not use the grace
+	}
+	for passed := time.Duration(0); passed == 0 || passed < busyGrace && known && isBusy(m.HostPID); passed += answerGrace {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(answerGrace):
+		}
+	}
 }
 
 // stoppedLooks is how many times in a row, stoppedInterval apart, a process is
@@ -185,14 +207,32 @@ func frozen(m *home.Manifest) error {
 
 // isStopped reports whether a process was stopped by a signal or a debugger,
 // as far as this system tells.
-func isStopped(pid int) bool {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+func isStopped(pid int) bool { return strings.ContainsRune("Tt", stateOf("/proc", pid)) }
+
+// isBusy reports whether a thread of a process works, or waits for a processor or
+// a disk, as far as this system tells.
+func isBusy(pid int) bool {
+	threads := fmt.Sprintf("/proc/%d/task", pid)
+	tasks, _ := os.ReadDir(threads) // none: not to be known
+	return slices.ContainsFunc(tasks, func(task os.DirEntry) bool {
+		tid, err := strconv.Atoi(task.Name())
+		return err == nil && strings.ContainsRune("RD", stateOf(threads, tid))
+	})
+}
+
+// stateOf returns the state of a process or a thread, or a blank: it is not to be
+// known.
+func stateOf(dir string, id int) rune {
+	raw, err := os.ReadFile(fmt.Sprintf("%s/%d/stat", dir, id))
 	if err != nil {
-		return false // not to be known
+		return ' '
 	}
 	// The state stands behind the name, which may hold anything.
 	rest := raw[bytes.LastIndexByte(raw, ')')+1:]
-	return len(rest) > 1 && (rest[1] == 'T' || rest[1] == 't')
+	if len(rest) < 2 {
+		return ' '
+	}
+	return rune(rest[1])
 }
 
 // forceLimit is how long a host that is to be ended by force may take to end
