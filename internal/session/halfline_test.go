@@ -9,6 +9,7 @@ import (
 
 	"den/internal/session"
 	"den/internal/session/cell"
+	"den/internal/session/home"
 	"den/internal/session/wire"
 	"den/internal/testkit/need"
 )
@@ -73,16 +74,59 @@ func TestHalfLinesAreNotRun(t *testing.T) {
 	}
 }
 
+// TestHalfLinesAndInnerMarks does the same where the shell gets marks with its first
+// cell: the half line is refused, or removed as any that stands in a shell with marks.
+func TestHalfLinesAndInnerMarks(t *testing.T) {
+	t.Parallel()
+	for _, p := range unmarked {
+		if strings.HasSuffix(p.name, "python") {
+			continue
+		}
+		for name, known := range map[string]bool{"before its marks": false, "behind its marks": true} {
+			t.Run(p.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				need.Program(t, p.argv[0])
+				s, dir := startMarks(t, "", p.argv, p.first)
+				if known {
+					runCell(t, s, p.code)
+				}
+				if _, err := s.Input(t.Context(), text(p.oops)); err != nil {
+					t.Fatal(err)
+				}
+				r := runCell(t, s, p.code)
+				if refused := r.By == cell.ByRefusal && strings.Contains(r.Output, "nothing was sent"); !refused && r.Output != p.print {
+					t.Errorf("got %+v", r)
+				}
+				if _, err := s.Input(t.Context(), press("C-u")); err != nil {
+					t.Fatal(err)
+				}
+				if r := runCell(t, s, p.code); r.Output != p.print || r.By != cell.ByShell {
+					t.Errorf("behind C-u: %+v", r)
+				}
+				if _, err := os.Stat(filepath.Join(dir, "OOPS")); err == nil {
+					t.Error("a leftover was run")
+				}
+			})
+		}
+	}
+}
+
 // startUnmarked starts a program in a directory of its own, and waits for its
-// prompt.
+// prompt. It gets no marks, either.
 func startUnmarked(t *testing.T, argv []string, first string) (s *session.Session, dir string) {
+	t.Helper()
+	return startMarks(t, home.MarksOff, argv, first)
+}
+
+// startMarks is startUnmarked with or without marks that are brought unasked.
+func startMarks(t *testing.T, marks string, argv []string, first string) (s *session.Session, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	shell := append([]string{"sh", "-c", `cd "$0" && exec "$@"`, dir}, argv...)
 	if first != "" {
 		shell = argv
 	}
-	s, _ = start(t, session.Options{}, shell...)
+	s, _ = startWith(t, session.Options{}, home.Spec{Marks: marks}, shell...)
 	if first != "" {
 		runCell(t, s, "cd "+dir)
 		if r, err := s.Run(t.Context(), session.Run{Code: first, Timeout: patience}); err != nil || !r.Asks() {

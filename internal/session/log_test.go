@@ -17,6 +17,7 @@ import (
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
 	"den/internal/session"
+	"den/internal/session/home"
 	"den/internal/session/wire"
 )
 
@@ -92,7 +93,7 @@ func startBusy(t *testing.T, limit int64) (s *session.Session, gate string) {
 	gate = fifo(t)
 	// Cleared now and then, so that repaints are short. The questions to the
 	// terminal make many events of the output, however busy the machine is.
-	s, _ = startLimited(t, session.Options{}, limit, "bash", "-c", `i=0
+	s, _ = startWith(t, session.Options{}, home.Spec{LogLimit: limit}, "bash", "-c", `i=0
 while [ $i -lt 300 ]; do
 	if [ $((i % 20)) -eq 0 ]; then printf '\033[2J\033[3J\033[H\033[6n'; IFS= read -rs -d R x; fi
 	printf 'line %d \377\376 %0100d\n' $i $i; i=$((i+1))
@@ -263,7 +264,7 @@ func TestLogStreamToSlowReader(t *testing.T) {
 func TestLogStreamGoesOnOverUpgrades(t *testing.T) {
 	t.Parallel()
 	gate := fifo(t)
-	s, _ := startLimited(t, session.Options{}, 4<<20, "sh", "-c", "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; read word; echo heard $word; read x < "+gate)
+	s, _ := startWith(t, session.Options{}, home.Spec{LogLimit: 4 << 20}, "sh", "-c", "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; read word; echo heard $word; read x < "+gate)
 	var got said
 	begun := make(chan struct{}, 1)
 	whole := make(chan struct{}, 1) // the last line came

@@ -52,8 +52,8 @@ func TestInnerShellsAreNoticed(t *testing.T) {
 		{"bash in bash", "bash", "bash --norc"},
 		{"dash in bash", "bash", "dash"},
 		{"bash in dash", "dash", "bash --norc"},
-		{"zsh in bash", "bash", "zsh -f"},
-		{"zsh instead of bash", "bash", "exec zsh -f"},
+		{"zsh in bash", "bash", "env -u PS1 zsh -f"}, // it would show den's variables: see docs/rough-edges.md
+		{"zsh instead of bash", "bash", "exec env -u PS1 zsh -f"},
 		{"bash in zsh", "zsh", "bash --norc"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -65,7 +65,7 @@ const patience = 2 * time.Minute
 // start makes a session that ends with the test and must leave nothing behind.
 func start(t *testing.T, o session.Options, command ...string) (*session.Session, *home.Manifest) {
 	t.Helper()
-	return startLimited(t, o, 0, command...)
+	return startWith(t, o, home.Spec{}, command...)
 }
 
 // userHome is a home directory of the test's own. fish would spend seconds on
@@ -80,15 +80,15 @@ func userHome(t *testing.T) string {
 	return dir
 }
 
-// startLimited is start with a limit of the log's size.
-func startLimited(t *testing.T, o session.Options, logLimit int64, command ...string) (*session.Session, *home.Manifest) {
+// startWith is start with the limit of the log's size and the marks of a spec.
+func startWith(t *testing.T, o session.Options, spec home.Spec, command ...string) (*session.Session, *home.Manifest) {
 	t.Helper()
 	o.Version, o.Binary = "test", den
 	root := home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}
 	env := append(session.WithoutTerminal(os.Environ()), session.TerminalEnv(root, session.DefaultTerm, "/", "test")...)
 	s, m, err := session.Create(t.Context(), root, home.Spec{
 		Name: "t", Command: command, Cwd: "/", Env: append(env, "PS1=$ ", "HOME="+userHome(t)), Term: session.DefaultTerm,
-		Cols: 80, Rows: 24, RecordInput: home.RecordAuto, LogLimit: logLimit,
+		Cols: 80, Rows: 24, RecordInput: home.RecordAuto, LogLimit: spec.LogLimit, Marks: spec.Marks,
 	}, o)
 	if err != nil {
 		t.Fatal(err)

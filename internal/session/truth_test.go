@@ -9,6 +9,7 @@ import (
 
 	"den/internal/session"
 	"den/internal/session/cell"
+	"den/internal/session/wire"
 	"den/internal/testkit/need"
 )
 
@@ -17,7 +18,17 @@ type statement struct {
 	code, out string
 	only      string // the shells that have it, or ""
 	status    int    // if not 0, that of the cell: the statement is the last
+	answer    string // to what it asks, or ""
 }
+
+// A language is what a program understands.
+type language struct {
+	prints, leavings []statement
+	glue             string // stands between statements
+	hasStatus        bool   // cells have exit codes
+}
+
+var shellLanguage = language{prints: prints, leavings: leavings, glue: "; ", hasStatus: true}
 
 // prints are statements that print, line by line.
 var prints = []statement{
@@ -35,6 +46,8 @@ var prints = []statement{
 	{code: `printf '10%%\r50%%\r100%%\n'`, out: "100%\n"},
 	{code: `sh -c 'echo child; sleep 0.01; echo late'`, out: "child\nlate\n"},
 	{code: `printf '\033[?1049h\033[Hfull screen\033[?1049l'`},
+	{code: `(echo inside; false) | cat`, out: "inside\n", only: "bash zsh dash"},
+	{code: `stty echo; printf 'name? '; read x; echo "[$x]"`, answer: "bob", out: "name? bob\n[bob]\n", only: "bash zsh dash"},
 }
 
 // leavings are statements that end a cell, and leave the terminal in a state that
@@ -56,6 +69,7 @@ var leavings = []statement{
 	{code: `stty raw`}, {code: `stty -echo`}, {code: `stty raw -echo`},
 	{code: `f() { echo before; printf '%s' "${PS1@P}"; sleep 0.05; echo; echo after; return 6; }; f`, out: "before\n$ \nafter\n", only: "bash", status: 6},
 	{code: `sh -c 'exit 3'`, status: 3},
+	{code: `(sleep 0.1 &)`, only: "bash zsh dash"}, {code: `exec 3</dev/null`, only: "bash zsh dash"}, {code: `(exit 5)`, status: 5, only: "bash zsh dash"},
 }
 
 func numbers(n int) string {
@@ -66,19 +80,28 @@ func numbers(n int) string {
 	return b.String()
 }
 
-// program returns the code of a random cell, its output and its exit code.
-func program(random *rand.Rand, shell string) (code, out string, status int) {
+// program returns the code of a random cell, its output, its exit code, and the
+// answers to what it asks.
+func (l *language) program(random *rand.Rand, name string) (code, out string, status int, answers []string) {
 	var parts []string
-	for range random.IntN(4) {
-		s := prints[random.IntN(len(prints))]
-		parts = append(parts, s.code)
-		out += s.out
+	pick := func(from []statement) statement {
+		for {
+			if s := from[random.IntN(len(from))]; s.only == "" || strings.Contains(s.only, name) {
+				return s
+			}
+		}
 	}
-	last := leavings[random.IntN(len(leavings))]
-	for last.only != "" && !strings.Contains(last.only, shell) {
-		last = leavings[random.IntN(len(leavings))]
+	all := make([]statement, random.IntN(4), 4)
+	for i := range all {
+		all[i] = pick(l.prints)
 	}
-	return strings.Join(append(parts, last.code), "; "), strings.TrimSuffix(out+last.out, "\n"), last.status
+	for _, s := range append(all, pick(l.leavings)) {
+		parts, out, status = append(parts, s.code), out+s.out, s.status
+		if s.answer != "" {
+			answers = append(answers, s.answer)
+		}
+	}
+	return strings.Join(parts, l.glue), strings.TrimSuffix(out, "\n"), status, answers
 }
 
 // cellPatience bounds a cell that takes milliseconds.
@@ -98,54 +121,61 @@ func TestCellsTellTheTruth(t *testing.T) {
 		seed = n
 	}
 	t.Logf("DEN_CELLS_SEED=%d", seed)
-	type shell struct {
-		name, inner string // inner is what begins it inside another one, or ""
-		argv        []string
-	}
-	var shells []shell
-	for _, argv := range shellsWithMarks {
-		shells = append(shells, shell{argv[0], "", argv})
-	}
-	for _, inner := range []string{"bash --norc", "zsh -f", "dash"} {
-		name, _, _ := strings.Cut(inner, " ")
-		shells = append(shells, shell{name, inner, shellsWithMarks[0]})
-	}
-	for i, sh := range shells {
-		name := sh.name
-		if sh.inner != "" {
-			name += " inside " + sh.argv[0]
-		}
-		t.Run(name, func(t *testing.T) {
-			need.Program(t, sh.name)
+	for i, sp := range speakers {
+		t.Run(sp.name, func(t *testing.T) {
+			need.Program(t, sp.needs)
 			t.Parallel()
-			random := rand.New(rand.NewPCG(seed, uint64(i)))
-			s, _ := start(t, session.Options{}, sh.argv...)
-			if sh.inner != "" {
-				if r, err := s.Run(t.Context(), session.Run{Code: sh.inner, Timeout: patience}); err != nil || !r.InnerShell {
-					t.Fatalf("%s: %+v %v", sh.inner, r, err)
+			argv := sp.argv
+			if sp.server != nil {
+				argv = append(argv[:len(argv):len(argv)], sp.server(t)...)
+			}
+			s, _ := start(t, session.Options{}, argv...)
+			if sp.inner != "" {
+				if r, err := s.Run(t.Context(), session.Run{Code: sp.inner, Timeout: patience}); err != nil || !r.InnerShell {
+					t.Fatalf("%s: %+v %v", sp.inner, r, err)
 				}
 			}
-			var before string
-			unsure := 0
-			for round := range rounds {
-				code, want, status := program(random, sh.name)
-				r, err := s.Run(t.Context(), session.Run{Code: code, Timeout: cellPatience, KeepWaiting: true})
-				if err != nil || !r.Final() {
-					shot, _ := s.Snapshot(t.Context(), session.Now(), 0) // Best effort: the failure is told anyway.
-					t.Fatalf("cell %d: %s\n behind: %s\n%+v %v\n%s", round, code, before, r, err, shot.Screen.PlainText())
-				}
-				isTrue := r.Status == cell.Done && r.Output == want && r.ExitCode != nil && *r.ExitCode == status
-				if r.Certainty != cell.Exact || r.OutputLacks != "" {
-					unsure++
-					isTrue = true
-				}
-				if !isTrue {
-					t.Errorf("cell %d: %s\n behind: %s\nprinted %q with %v (%s, by %s, %s)\nwant    %q with %d", round, code, before, r.Output, show(r.ExitCode), r.Status, r.By, r.Certainty, want, status)
-				}
-				before = code
-			}
-			t.Logf("%d cells, %d not exact", rounds, unsure)
+			tellsTruth(t, s, sp, rand.New(rand.NewPCG(seed, uint64(i))), rounds)
 		})
+	}
+}
+
+// tellsTruth runs random cells of a language, and holds den's answers against what
+// is known of them.
+func tellsTruth(t *testing.T, s *session.Session, sp speaker, random *rand.Rand, rounds int) {
+	t.Helper()
+	var before string
+	certain := map[string]int{}
+	defer func() { t.Logf("of %d cells: %v", rounds, certain) }()
+	for round := range rounds {
+		code, want, status, answers := sp.language.program(random, sp.dialect)
+		r, err := s.Run(t.Context(), session.Run{Code: code, Timeout: cellPatience, KeepWaiting: answers == nil})
+		for _, answer := range answers {
+			if err != nil || !r.Asks() {
+				break
+			}
+			r, err = s.Answer(t.Context(), wire.Input{Text: &answer, Enter: true}, session.Run{Timeout: cellPatience})
+		}
+		if err != nil || !r.Final() {
+			shot, _ := s.Snapshot(t.Context(), session.Now(), 0) // Best effort: the failure is told anyway.
+			t.Fatalf("cell %d: %s\n behind: %s\n%+v %v\n%s", round, code, before, r, err, shot.Screen.PlainText())
+		}
+		said := r.Certainty
+		if r.OutputLacks != "" {
+			said = "lacking"
+		}
+		certain[said]++
+		isTrue := r.Status == cell.Done && r.Output == want
+		if sp.language.hasStatus {
+			isTrue = isTrue && r.ExitCode != nil && *r.ExitCode == status
+		}
+		if !isTrue && said == cell.Exact {
+			t.Errorf("cell %d: %s\n behind: %s\nprinted %q with %v (%s, by %s, %s)\nwant    %q with %d", round, code, before, r.Output, show(r.ExitCode), r.Status, r.By, r.Certainty, want, status)
+		}
+		if !isTrue && said != cell.Exact {
+			certain["wrong, and "+said]++
+		}
+		before = code
 	}
 }
 

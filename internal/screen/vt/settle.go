@@ -60,6 +60,15 @@ func (t *Terminal) Settling() []byte {
 	return b
 }
 
+// Unusual reports whether text goes elsewhere than in a terminal that no program has
+// changed, or looks other: the alternate screen, margins, insert mode, another
+// character set.
+func (t *Terminal) Unusual() bool {
+	m := &t.modes
+	return t.altActive() || t.cur.origin || t.margins.top != 0 || t.margins.bottom != t.rows-1 ||
+		m.has(modeMargins) || m.has(modeInsert) || m.has(modeNewLine) || !m.has(modeAutoWrap) || t.cur.charsets != newCharsets()
+}
+
 // leaveKitty ends what programs have set and pushed of the keyboard's flags.
 func leaveKitty(k *kittyStack) string { return fmt.Sprintf("\x1b[<%du\x1b[=0u", len(k.stack)+1) }
 

@@ -14,6 +14,12 @@ import (
 // learned prompt, silence, in this order.
 func Decide(p Program, o Observed, s State) (Action, State) {
 	a, next := decide(p, &o, s)
+	if a.Do == Type && !next.ByShell { // what a shell with marks leaves is settled
+		next.Unusual = s.Unusual || o.Unusual
+	}
+	if a.Do == End && (a.By == ByReady || a.By == ByPrompt) {
+		a.Likely = a.Likely || s.Unusual || o.Unusual
+	}
 	more := a.Do == Type && !a.First
 	switch {
 	case more && o.Pressed:
@@ -440,7 +446,8 @@ type Action struct {
 	// LostMarks is set if the shell no longer prints marks. Its prompt is then
 	// the text left of the cursor.
 	LostMarks bool
-	// Likely is set if a question could look the same.
+	// Likely is set if a question could look the same, or if the terminal may show
+	// what was printed elsewhere than it was.
 	Likely bool
 }
 

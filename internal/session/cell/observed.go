@@ -74,6 +74,7 @@ type Observed struct {
 	Bracket   bool // pastes are put in brackets
 	AltScreen bool
 	Drawn     bool // the line left of the cursor has control sequences, as an editor's
+	Unusual   bool // text goes elsewhere than in a terminal that no program has changed, or looks other
 	// Inside is set only where it matters: see NeedsInside.
 	Inside Inside
 	// CursorHidden is set by menus, which show where they are in another way.
@@ -208,7 +209,7 @@ func (o *Observed) barePrompt() bool {
 // the signal, and its input is empty all the same: the terminal that edits it drops
 // it, or an editor shows so. Where keys were pressed, an editor does not show all.
 func (o *Observed) ignoresInt() bool {
-	return o.Ready && o.Own && o.Shell.Pending() && (o.Shell.Plain || o.Blank && !o.Stray.Keys)
+	return o.Ready && o.Own && o.Shell.Pending() && (o.Shell.NoEditor() || o.Blank && !o.Stray.Keys)
 }
 
 // maybeBare reports whether a shell that tells of its prompt alone may have lost
@@ -272,6 +273,8 @@ type State struct {
 	Python  Python   `json:"python,omitzero"`   // what was typed, for Python's REPL
 	Drawn   bool     `json:"drawn,omitempty"`   // the program's editor draws its prompt with control sequences
 	Bare    bool     `json:"bare,omitempty"`    // the shell has lost its marks: a question may look like its prompt
+
+	Unusual bool `json:"unusual,omitempty"` // the terminal was, when code was typed for a program without marks
 
 	Marking    marking `json:"marking,omitempty"`     // how far it is with the marks of a shell inside the program
 	MarkLine   int64   `json:"mark_line,omitempty"`   // of that shell's prompt

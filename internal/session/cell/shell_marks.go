@@ -42,6 +42,15 @@ func (m *ShellMarks) whose(mark vt.Mark) (status int, suffix string, own bool) {
 	return status, suffix, own
 }
 
+// NoEditor reports whether the shell that is spoken to has no line editor: the
+// kernel edits its lines.
+func (m *ShellMarks) NoEditor() bool {
+	if m.Inner {
+		return m.Inquiry.Plain
+	}
+	return m.Plain
+}
+
 // inputPending is the value of Last after input at a prompt: the shell's next
 // state is unknown until its next mark.
 const inputPending = 'I'

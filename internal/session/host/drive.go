@@ -149,6 +149,7 @@ func (r *running) observe() (o cell.Observed, activity uint64) {
 	o.Left = cell.Prompt{Text: cell.PromptAt(c.term), Col: cursor.Col}
 	o.Line = c.term.ScreenLine() + int64(cursor.Row)
 	o.Bracket, o.AltScreen = modes.BracketedPaste, modes.AltScreen
+	o.Unusual = c.term.Unusual()
 	o.CursorHidden, o.Drawn = !cursor.Visible, c.drawnLocked()
 	o.Foreign, o.Stray, o.Inputs = c.Foreign, c.Stray, c.Inputs
 	o.Blank = o.Stray.Pending && c.inputBlankLocked()
@@ -361,7 +362,7 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 		p.take.ExpectRedrawn(a.Input.Text, r.state.Prompt.Text)
 	} else {
 		p.take.Expect(a.Input.Text)
-		if r.state.ByShell && c.shell.Plain && !c.shell.Inner {
+		if r.state.ByShell && c.shell.NoEditor() {
 			p.EchoLeft = []byte(a.Input.Text + "\r\n")
 		}
 	}

@@ -336,7 +336,7 @@ func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) 
 	c.Line.typed(data, mode.canonical)
 	if by.foreign {
 		c.Inputs++
-		entered := c.Line.entered(data) || (c.shell.Last == 'C' || c.shell.Plain) && endsCommand(data)
+		entered := c.Line.entered(data) || (c.shell.Last == 'C' || c.shell.NoEditor()) && endsCommand(data)
 		c.Stray.Add(entered, hasKeys(data), c.shell.Ends)
 	}
 	c.happenedLocked()

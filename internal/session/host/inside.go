@@ -44,15 +44,16 @@ func (r *running) askShell(o cell.Observed) (typed bool, err error) {
 	if !r.claimLocked(o) {
 		return false, nil
 	}
-	h.core.inquire(nonce, o.Inside)
+	h.core.inquire(nonce, o)
 	return true, r.submitLocked(cell.Input{Text: cell.AskShell(nonce), Style: cell.AtOnce})
 }
 
-func (c *core) inquire(nonce string, of cell.Inside) {
+func (c *core) inquire(nonce string, o cell.Observed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	q := &c.shell.Inquiry
-	q.Nonce, q.Answer, q.Shell, q.Local = nonce, "", of.Process, of.Evidence == cell.Reads
+	q.Nonce, q.Answer, q.Shell, q.Local = nonce, "", o.Inside.Process, o.Inside.Evidence == cell.Reads
+	q.Plain = q.Local && o.Probe.Canonical
 }
 
 // giveMarks types the code for the shell that answered. It waits for nothing else,

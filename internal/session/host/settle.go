@@ -123,7 +123,7 @@ func (c *core) noteModesLocked() {
 	if before.mended != nil && now.SameOutput(*before.mended) {
 		c.left.as = before.as // the shell may bring it back once more
 	}
-	if c.shell.Plain {
+	if c.shell.NoEditor() {
 		c.restoreLocked()
 	}
 }
@@ -131,7 +131,7 @@ func (c *core) noteModesLocked() {
 // restoreLocked makes the terminal ready for lines where a command left it raw or
 // without echo, and nobody has changed that since.
 func (c *core) restoreLocked() {
-	if l := &c.left; !l.known || l.as.ForLines() || !l.as.LeftRaw() && !c.shell.Plain {
+	if l := &c.left; !l.known || l.as.ForLines() || !l.as.LeftRaw() && !c.shell.NoEditor() {
 		return
 	}
 	before, err := c.tty.Settings()
