@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"

@@ -3,6 +3,7 @@ package acceptance
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +46,8 @@ func TestMarksBehindOtherPrograms(t *testing.T) {
 // become is a command line that needs no password.
 func become(argv ...string) func(t *testing.T) []string {
 	return func(t *testing.T) []string {
-		mayBecome(t, argv[0])
+		i := slices.IndexFunc(argv, func(word string) bool { return word == "su" || word == "sudo" })
+		mayBecome(t, argv[i])
 		return argv
 	}
 }
@@ -70,7 +72,8 @@ func TestShellsInsideGetMarks(t *testing.T) {
 		{"ssh", servertest.SSHD},
 		{"su", become("su", "nobody", "-s", "/bin/bash")},
 		{"sudo", become("sudo", "-n", "-u", "nobody", "bash", "--norc")},
-		{"zsh", become("sudo", "-n", "zsh", "-f")},
+		// zsh would show den's variables in the tests' PS1: see docs/rough-edges.md.
+		{"zsh", become("env", "-u", "PS1", "sudo", "-n", "zsh", "-f")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

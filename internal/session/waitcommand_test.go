@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -81,4 +82,22 @@ func awaitFinal(t *testing.T, s *session.Session, id string) {
 		}
 	}
 	t.Fatal("the cell does not end")
+}
+
+// A wait does not end with a command while more is on its way to the shell: what was
+// typed ahead may print the text.
+func TestWaitGoesOnWithTypedAhead(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, session.Options{}, "bash", "--norc")
+	for i := range 100 {
+		for _, code := range []string{"sleep 0.02; echo x y", "echo second", fmt.Sprintf("printf 'round %%d\\n' %d", i)} {
+			if _, err := s.Input(t.Context(), line(code)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text := fmt.Sprintf("round %d", i)
+		if r, err := s.Wait(t.Context(), wire.Wait{Text: &text, Timeout: patience, ByCommand: true}); err != nil || !r.Matched {
+			t.Fatalf("round %d: %+v %v", i, r, err)
+		}
+	}
 }

@@ -52,7 +52,10 @@ func (t *Terminal) indentRow() {
 // blanks that a line feed alone left at the row's begin, and with blanks for
 // what no event after since wrote. A row of the scrollback may have lost its
 // tabs unless it is among the newest.
-func (r Row) AppendPrinted(dst []byte, from, to int, since uint64) []byte {
+//
+// echoed says that what has the number 0 is the echo of an answer, which was
+// printed since, and not older text.
+func (r Row) AppendPrinted(dst []byte, from, to int, since uint64, echoed bool) []byte {
 	m := &r.l.moved
 	if since > 0 && r.l.oldest() > stampOf(since) {
 		since = 0
@@ -62,7 +65,7 @@ func (r Row) AppendPrinted(dst []byte, from, to int, since uint64) []byte {
 	}
 	to = min(to, r.Len())
 	has := func(col int) bool {
-		if since > 0 && r.Seq(col) <= since {
+		if seq := r.Seq(col); seq <= since && since > 0 && !(seq == 0 && echoed) {
 			return false
 		}
 		c := r.l.cells()[col]

@@ -62,11 +62,12 @@ func (t *Terminal) Settling() []byte {
 
 // Unusual reports whether text goes elsewhere than in a terminal that no program has
 // changed, or looks other: the alternate screen, margins, insert mode, another
-// character set.
+// character set, letters of double size.
 func (t *Terminal) Unusual() bool {
 	m := &t.modes
 	return t.altActive() || t.cur.origin || t.margins.top != 0 || t.margins.bottom != t.rows-1 ||
-		m.has(modeMargins) || m.has(modeInsert) || m.has(modeNewLine) || !m.has(modeAutoWrap) || t.cur.charsets != newCharsets()
+		m.has(modeMargins) || m.has(modeInsert) || m.has(modeNewLine) || !m.has(modeAutoWrap) ||
+		t.cur.charsets != newCharsets() || t.row(t.cur.y).size != SingleSize
 }
 
 // leaveKitty ends what programs have set and pushed of the keyboard's flags.

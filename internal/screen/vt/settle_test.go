@@ -88,7 +88,7 @@ func TestAppendPrinted(t *testing.T) {
 		var got []byte
 		for y := range term.Cursor().Row + 1 {
 			row := term.Row(y)
-			if got = row.AppendPrinted(got, 0, row.Len(), 0); !row.Wrapped() && y < term.Cursor().Row {
+			if got = row.AppendPrinted(got, 0, row.Len(), 0, false); !row.Wrapped() && y < term.Cursor().Row {
 				got = append(got, '\n')
 			}
 		}
@@ -106,10 +106,10 @@ func TestAppendPrintedSince(t *testing.T) {
 	term.SetSeq(4)
 	term.Write([]byte("\rnew\t"))
 	row := term.Row(0)
-	if got := string(row.AppendPrinted(nil, 0, row.Len(), 3)); got != "new\t" {
+	if got := string(row.AppendPrinted(nil, 0, row.Len(), 3, false)); got != "new\t" {
 		t.Errorf("%q", got)
 	}
-	if got := string(row.AppendPrinted(nil, 0, row.Len(), 4)); got != "" {
+	if got := string(row.AppendPrinted(nil, 0, row.Len(), 4, false)); got != "" {
 		t.Errorf("%q", got)
 	}
 }

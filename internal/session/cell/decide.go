@@ -347,6 +347,9 @@ func decideOther(o *Observed, s State) (Action, State) {
 // decideRested decides for a program that waits for a line: it gets more of
 // the code, has finished it, or asks a question.
 func decideRested(o *Observed, s State, by By) (Action, State) {
+	if len(s.Lines) > 0 && asksBetween(o.Left.Text, s.Prompt.Text) {
+		return tell(s, ForInput)
+	}
 	if a, next, ok := typeRest(o, s, s.Prompt.Text, takeOrDrop(o, &s)); ok {
 		return a, next
 	}

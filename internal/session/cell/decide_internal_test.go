@@ -333,7 +333,7 @@ func TestDecide(t *testing.T) {
 		{"next: the shell asks for the rest", plain, sent(Prompt{"> ", 2}, shell(askMore), kernel(ready)), lines(inShell, "b"), types("b", AtOnce, to(0))},
 		{"next: fish -N has it in its editor", fish, sent(dollar, shell(typed), kernel(unknown), quiet(promptRest+longer)), lines(inShell, "b"), types("b", AtOnce, Take{})},
 		{"next: the program waits at its prompt", plain, sent(python, kernel(ready)), lines(inPython, "b"), types("b", ThenEnter, to(0))},
-		{"next: the program asks, and the code answers", plain, sent(question, kernel(ready)), lines(inPython, "b"), types("b", ThenEnter, to(0))},
+		{"next: the program asks, and the code is no answer", plain, sent(question, kernel(ready)), lines(inPython, "b"), tells(ForInput)},
 		{"next: a continuation of an editor that redraws is dropped", plain, sent(Prompt{"irb:002* ", 9}, kernel(pty.Readiness{State: pty.Ready})), lines(inIRB, "b"), redraws(types("b", ThenEnter, Take{What: Drop}))},
 		{"next: a continuation prompt, and the kernel cannot tell", plain, sent(more, kernel(unknown), quiet(promptRest+longer)), lines(inPy(inPython, "def f():"), " b"), types(" b", ThenEnter, to(0))},
 		{"next: silence, and no prompt is known", plain, sent(Prompt{"other> ", 7}, kernel(unknown), quiet(quietRest+longer)), lines(inUnknown, "b"), types("b", ThenEnter, to(0))},

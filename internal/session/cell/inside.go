@@ -141,6 +141,9 @@ func leads(name string, argv []string) Evidence {
 			return leadsCode(strings.Join(words, " "))
 		}
 		return when(slices.ContainsFunc(flags, asksForShell), Carries)
+	case name == "env":
+		_, words := splitFlags(args, "-u-C--unset--chdir")
+		return leadsCode(strings.Join(words, " "))
 	case slices.Contains(switchers, name):
 		return when(!slices.ContainsFunc(args, isCommandFlag), Carries)
 	case slices.Contains(containers, name):
@@ -227,7 +230,7 @@ func leadsCode(code string) Evidence {
 // Prompts that shells show: (venv) user@host:~/dir$ , [user@host dir]# , bash-5.2$ ,
 // ~/dir % , host# . None ends as that of a database (db=# ) or of tclsh (% ) does.
 var (
-	shellPrompt = lazy.Regexp{Expr: `^(\([^()]+\) ?)*(` + hostPrompt + `|(bash|sh)-[0-9][0-9.]*|[~/][^\s=]*|\pL([\pL\pN_.-]*[\pL\pN])?) ?[$#%] $|^[$#] $`}
+	shellPrompt = lazy.Regexp{Expr: `^(\([^()]+\) ?)*(` + hostPrompt + `|(bash|sh)-[0-9][0-9.]*|[~/][^\s=]*|\pL([\pL\pN_.-]*[\pL\pN])?) ?[$#%] $|^(\([^()]+\) ?)*[$#] $`}
 	fullPrompt  = lazy.Regexp{Expr: `^(\([^()]+\) ?)*` + hostPrompt + ` ?[$#%] $`}
 )
 

@@ -100,7 +100,7 @@ func TestLookInsideOfAShellWithMarks(t *testing.T) {
 
 func TestShellPrompts(t *testing.T) {
 	for _, prompt := range []string{
-		"$ ", "# ", "me@host:~$ ", "root@3f2a1b:/var/log# ", "[root@host ~]# ", "bash-5.2$ ", "/ # ", "~/src $ ", "(venv) me@host:~$ ", "host% ", "remote$ ", "me@host ~ % ",
+		"$ ", "# ", "me@host:~$ ", "root@3f2a1b:/var/log# ", "[root@host ~]# ", "bash-5.2$ ", "/ # ", "~/src $ ", "(venv) me@host:~$ ", "(venv) $ ", "host% ", "remote$ ", "me@host ~ % ",
 	} {
 		if !shellPrompt.Get().MatchString(prompt) {
 			t.Errorf("%q is not taken for a shell's prompt", prompt)

@@ -104,11 +104,11 @@ func (c *Collector) add(t *vt.Terminal, to int) {
 		old = min(c.state.Left, to)
 	}
 	if from < old {
-		c.state.Line = row.AppendPrinted(c.state.Line, from, old, c.state.Since)
+		c.state.Line = row.AppendPrinted(c.state.Line, from, old, c.state.Since, c.state.Next == c.state.Begin)
 		from = old
 	}
 	if from < to || old == 0 {
-		c.state.Line = row.AppendPrinted(c.state.Line, from, to, 0)
+		c.state.Line = row.AppendPrinted(c.state.Line, from, to, 0, false)
 	}
 }
 

@@ -100,6 +100,12 @@ func IsQuestion(text, primary string) bool {
 	return last != primary[len(primary)-1] && strings.IndexByte("?:])", last) >= 0
 }
 
+// asksBetween reports whether a program that has read a line of code asks something,
+// and does not wait for the next line: that is no answer.
+func asksBetween(text, primary string) bool {
+	return primary != "" && (text == "" || IsQuestion(text, primary)) && !IsContinuation(text, primary)
+}
+
 // endsAsQuestion reports whether the text left of the cursor ends as questions
 // and prompts do.
 func endsAsQuestion(text string) bool {

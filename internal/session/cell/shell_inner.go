@@ -79,13 +79,12 @@ func AskShell(nonce string) string { return strings.ReplaceAll(askShell, "NONCE"
 // environment's name). In bash D is part of PS1 for the times when no hook runs, as
 // den.bash has it. In zsh it also comes before the mark of a line that has no end.
 const (
-	bashMarks = `set +H;__den_t=$'\e]133;' __den_p=1 __den_i=';den=TOKEN-in' __den_o= __den_c=;` +
+	bashMarks = `set +H;__den_t=$'\e]133;' __den_p=1 __den_i=';den=TOKEN-in' __den_o=$'\1' __den_c=$'\2';` +
 		`((BASH_VERSINFO[0]*100+BASH_VERSINFO[1]<404))&&__den_i+=sh;__den_i+=$'\a';` +
-		`case :$SHELLOPTS: in *:emacs:*|*:vi:*)__den_o=$'\1' __den_c=$'\2';;esac;` +
 		promptMarks + `__den_x=${__den_t}C$__den_i;` +
 		`__den_d(){ local s=$?;printf %s "${__den_t}D;$s$__den_i";__den_p=;return $s;};` +
 		`__den_w(){ case $PS1 in *__den_b*);;*)PS1='LEFT'$PS1'RIGHT';;esac;};` +
-		`case ${PS0-} in *__den_x*);;*)PS0='${__den_x:+${__den_x#$((__den_p=1))}}'${PS0-};;esac;` +
+		`PS0='${__den_x:+${__den_x#$((__den_p=1))}}'${PS0-};` +
 		`(PROMPT_COMMAND=)2>&-&&PROMPT_COMMAND=__den_d${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}$'\n'__den_w;__den_w;` +
 		`__den=$(HISTTIMEFORMAT= history 1);case $__den in *den=NONCE*)__den=${__den#"${__den%%[0-9]*}"};history -d ${__den%%[!0-9]*};;esac;` +
 		`unset __den;printf '\e[ROW;1H\e[J'`
@@ -104,7 +103,7 @@ const (
 	// For bash and POSIX shells.
 	promptMarks = `__den_e=$__den_i$__den_c __den_d="$__den_o${__den_t}D;";` +
 		`__den_a=$__den_o${__den_t}A$__den_e __den_b=$__den_o${__den_t}B$__den_e __den_q="$__den_o${__den_t}P;k=s$__den_e";` +
-		`case $PS2 in *__den_q*);;*)PS2='${__den_q:+$__den_q}'$PS2;;esac;`
+		`PS2='${__den_q:+$__den_q}'$PS2;`
 	leftOfPrompt  = `${__den_a:+${__den_p:+$__den_d$?$__den_e}$__den_a}`
 	rightOfPrompt = `${__den_b:+${__den_b#$((__den_p=1))}}`
 )

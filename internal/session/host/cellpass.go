@@ -219,11 +219,18 @@ func (c *core) marksLocked() {
 			left := c.coverInputLocked(m)
 			c.cell.begin(m, before, left)
 		case c.cell.hook != nil: // it tells of the end
-		case m.Kind == 'D' && c.shell.Ends > c.cell.Ends && (!c.cell.Over || c.shell.Refused && !c.Foreign):
+		case m.Kind != 'D' || c.shell.Ends <= c.cell.Ends:
+		case !c.cell.Over, c.shell.Refused && (!c.Foreign || !c.Stray.Pending):
 			c.cell.end(c.term, m)
+		case c.shell.Refused && c.cell.Lacks == "": // of a line that somebody else typed, most likely
+			c.cell.Lacks = "what follows a prompt that the command may have printed itself"
 		}
 	}
 }
+
+// olderText is the number of what stood behind the cursor when a command began. The
+// echo of an answer, which may follow in the same row, has the number 0.
+const olderText = 1
 
 // coverInputLocked notes that what stands between the shell's prompt and a
 // command's output was typed: it is no output, wherever the cursor goes. It returns
@@ -233,6 +240,7 @@ func (c *core) coverInputLocked(m vt.Mark) (left int) {
 	left = m.Col
 	if row := c.term.Row(int(m.Line - c.term.ScreenLine())); len(row.AppendWritten(nil, m.Col, cols)) > 0 {
 		left = cols // the editor has left something behind the cursor
+		c.term.Restamp(int(m.Line-c.term.ScreenLine()), m.Col, cols, olderText)
 	}
 	top, from := c.term.ScreenLine(), c.shell.Input
 	for line := max(top, from.Line); line <= m.Line; line++ {
@@ -241,7 +249,7 @@ func (c *core) coverInputLocked(m vt.Mark) (left int) {
 			begin = from.Col
 		}
 		if line == m.Line {
-			end = left
+			end = m.Col
 		}
 		if begin < end {
 			c.term.Restamp(int(line-top), begin, end, 0)

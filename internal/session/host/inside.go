@@ -31,8 +31,24 @@ func (r *running) lookInside(o *cell.Observed) {
 // that prints the marks of one does not. Where the kernel does not tell, the marks
 // are believed.
 func (h *Host) innerReads() bool {
+	if pid := h.core.localInner(); pid != 0 {
+		if waits, known := h.tty.Reads(pid); known {
+			return waits && !h.tty.OutputPending()
+		}
+	}
 	now := h.tty.Probe()
 	return now.State != pty.Busy || now.Outside
+}
+
+// localInner returns the inner shell that was asked last, if the kernel showed it,
+// or 0.
+func (c *core) localInner() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if q := &c.shell.Inquiry; q.Local {
+		return q.Shell.PID
+	}
+	return 0
 }
 
 // askShell asks whether a shell inside the session's program reads. It returns

@@ -36,9 +36,8 @@ func (h *Host) beginAwaited(w wire.Wait) awaited {
 }
 
 // commandOver reports whether the wait still lacks its text, the command that it
-// is about has ended, and
-// nothing else runs in the session that could print: the shell waits for the next
-// one. exit is its status, or nil where no shell tells.
+// is about has ended, and nothing else runs in the session that could print: the
+// shell has read all that was typed ahead, and waits for the next one. exit is its status, or nil where no shell tells.
 func (h *Host) commandOver(a awaited, unmet []string) (exit *int, over bool) {
 	lacks := slices.Contains(unmet, "text") || slices.Contains(unmet, "regex")
 	if !a.wanted || !a.ran || !lacks || h.cells.current() != nil {
@@ -54,7 +53,7 @@ func (h *Host) commandOver(a awaited, unmet []string) (exit *int, over bool) {
 	if waits, known := h.tty.Reads(h.manifest().PID); !waits || !known {
 		return nil, false
 	}
-	if len(h.tree.Processes()) > 1 || h.tty.OutputPending() || c.lastActivity() != activity {
+	if len(h.tree.Processes()) > 1 || h.input.more() || !h.tty.Drained() || c.lastActivity() != activity {
 		return nil, false
 	}
 	return &shell.Exit, true
