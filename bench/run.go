@@ -29,11 +29,29 @@ func cells(b *bench, home *denHome, tmux *tmuxServer) error {
 		b.out.aim("run '"+code+"' under 10 ms", m < 10, "%s ms", number(m))
 	}
 	b.out.note("tmux knows no end: the code types a marker after itself, and the caller reads the screen until it is there")
-	for _, part := range []func(*denHome) error{b.muchOutput, b.warmCells, b.flatCells} {
+	for _, part := range []func(*denHome) error{b.innerCells, b.muchOutput, b.warmCells, b.flatCells} {
 		if err := part(home); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// innerCells measures code in a shell that den did not start: it got its marks with
+// its first cell.
+func (b *bench) innerCells(home *denHome) error {
+	if err := home.do("new", "inner", "env", "bash", "--norc"); err != nil {
+		return err
+	}
+	if err := home.do("run", "inner", "true"); err != nil {
+		return err
+	}
+	const of = "run 'true', inner shell"
+	own, inner := b.out.series(of, "in the session's shell", "ms", false), b.out.series(of, "in one inside it", "ms", false)
+	if err := b.race(b.rounds(200, 20), home.lane(own, "run", "sh", "true"), home.lane(inner, "run", "inner", "true")); err != nil {
+		return err
+	}
+	compare(inner, own)
 	return nil
 }
 

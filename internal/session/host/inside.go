@@ -31,12 +31,14 @@ func (r *running) lookInside(o *cell.Observed) {
 // that prints the marks of one does not. Where the kernel does not tell, the marks
 // are believed.
 func (h *Host) innerReads() bool {
-	if pid := h.core.localInner(); pid != 0 {
-		if waits, known := h.tty.Reads(pid); known {
-			return waits && !h.tty.OutputPending()
-		}
+	pid := h.core.localInner()
+	if waits, known := h.tty.Reads(pid); pid != 0 && known {
+		return waits && !h.tty.OutputPending()
 	}
 	now := h.tty.Probe()
+	if pid != 0 { // that shell is gone: it is another one, which the kernel shows too, or none
+		return now.State == pty.Ready
+	}
 	return now.State != pty.Busy || now.Outside
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/filelock"
 	"den/internal/place/provider"
 	"den/internal/place/provider/subprocess"
 	"den/internal/place/provider/subprocess/shim"
@@ -52,6 +53,15 @@ func quiet(t *testing.T, dir string) {
 		t.Error(err)
 	}
 	for _, path := range logs {
+		session := filepath.Dir(path)
+		lock := filepath.Join(filepath.Dir(filepath.Dir(session)), "locks", filepath.Base(session))
+		if gone, err := filelock.Released(lock); err == nil {
+			select {
+			case <-gone: // until then it writes
+			case <-time.After(patience):
+				t.Errorf("the shim of %s does not end", session)
+			}
+		}
 		if raw, err := os.ReadFile(path); err != nil || len(raw) > 0 {
 			t.Errorf("%s: %s, %v", path, raw, err)
 		}
