@@ -113,6 +113,7 @@ type reader struct {
 	began   time.Duration // when
 	moved   time.Duration // when something was last printed or typed
 	wrote   bool
+	mute    bool     // something was typed since it last wrote
 	noted   bool     // the program was noted as waiting since it last wrote
 	before  string   // the screen when it began
 	typed   string   // the text that began it
@@ -189,7 +190,7 @@ func (r *reader) take(ev eventlog.Event) {
 			r.pauses = append(r.pauses, screen.Text(r.term))
 		}
 		replay.Apply(r.term, ev)
-		r.wrote, r.moved, r.noted = true, ev.Time, false
+		r.wrote, r.mute, r.moved, r.noted = true, false, ev.Time, false
 		r.recover()
 		return
 	}
@@ -240,7 +241,7 @@ func (r *reader) append(s steps.Step, comments ...string) {
 func (r *reader) begin(seq uint64) {
 	r.input, r.began, r.moved = seq, r.now, r.now
 	r.before, r.typed, r.pauses = screen.Text(r.term), "", nil
-	r.wrote, r.noted, r.did, r.entered = false, false, false, false
+	r.wrote, r.mute, r.noted, r.did, r.entered = false, false, false, false, false
 	r.start, r.alt = r.cursor(), r.term.Modes().AltScreen
 }
 
@@ -257,7 +258,7 @@ func (r *reader) typedIn(raw []byte, unknown int, secret bool, seq uint64) {
 		unknown = len(raw)
 	}
 	if r.goesOn(unknown > 0) {
-		r.moved = r.now
+		r.moved, r.mute = r.now, r.wrote
 	} else {
 		r.settle(r.now)
 		r.noteAhead()
@@ -298,7 +299,7 @@ func (r *reader) goesOn(isHidden bool) bool {
 	if (r.pending != nil) != isHidden || r.pending == nil && !r.open {
 		return false
 	}
-	if !r.wrote {
+	if !r.wrote || r.mute {
 		return true
 	}
 	if r.term.Modes().AltScreen {
@@ -508,9 +509,10 @@ func (r *reader) settle(at time.Duration) {
 	}
 }
 
-// rested reports whether the screen was one at rest at a time.
+// rested reports whether the screen was one at rest at a time. It is not while
+// nothing has come of what was typed last: a busy machine is slow to repeat a key.
 func (r *reader) rested(at time.Duration) bool {
-	return r.noted || r.did || r.ended || at-r.moved >= restGap
+	return r.did || r.ended || !r.mute && (r.noted || at-r.moved >= restGap)
 }
 
 // sure reports whether the screen would be the same again. What is typed ahead is

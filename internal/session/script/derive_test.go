@@ -92,6 +92,36 @@ func expect(t *testing.T, d *script.Derived, want ...string) {
 
 const pause = 300 * time.Millisecond
 
+// A key that is repeated late, when the next one has been pressed, leaves no
+// screen at rest between the two.
+func TestDeriveOfALateEcho(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "$ ")
+	r.waits()
+	r.add(pause, "i", "e")
+	r.add(0, "o", "e")
+	r.waits()
+	r.add(pause, "i", "c")
+	r.add(pause, "i", "h")
+	r.add(0, "o", "ch")
+	r.add(pause, "i", "o\r")
+	r.add(0, "o", "o\r\n\r\n$ ")
+	r.waits()
+	r.add(pause, "i", "exit\r")
+	r.add(0, "o", "exit\r\n")
+	r.add(0, "x", "0")
+	expect(t, r.derive(script.Options{}),
+		`{"wait":{"text":"$","ready":true}}`,
+		`{"screen":["$"]}`,
+		`{"type":"echo","enter":true}`,
+		`{"wait":{"ready":true}}`,
+		`{"screen":["$ echo","","$"]}`,
+		`{"type":"exit","enter":true}`,
+		`{"exit":0}`,
+		`{"screen":["$ echo","","$ exit"]}`,
+	)
+}
+
 func TestDerive(t *testing.T) {
 	r := record(t)
 	r.add(0, "o", "$ ")
