@@ -44,7 +44,9 @@ func (t *Tree) End(grace time.Duration, steps ...[]syscall.Signal) (killed int, 
 		if t.isHurried() {
 			break
 		}
-		if t.signal(signals...) == 0 && t.empty() || t.emptyWithin(grace, t.hurried) {
+		asked := map[pty.Process]bool{}
+		ask := func() int { return t.signal(asked, signals...) }
+		if ask() == 0 && t.empty() || t.emptyWithin(grace, t.hurried, ask) {
 			return t.killed, nil
 		}
 	}
@@ -75,12 +77,12 @@ func (t *Tree) isHurried() bool { return wake.IsClosed(t.hurried) }
 // fork while others die.
 func (t *Tree) kill() (killed int, err error) {
 	for deadline := time.Now().Add(KillLimit); time.Now().Before(deadline); {
-		n := t.signal(unix.SIGKILL)
+		n := t.signal(map[pty.Process]bool{}, unix.SIGKILL)
 		if err := t.cgroup.kill(); err != nil {
 			return t.killed, err
 		}
 		t.killed = max(t.killed, n)
-		if n == 0 && t.empty() || t.emptyWithin(killRound, nil) {
+		if n == 0 && t.empty() || t.emptyWithin(killRound, nil, nil) {
 			return t.killed, nil
 		}
 	}
@@ -88,15 +90,18 @@ func (t *Tree) kill() (killed int, err error) {
 		"they hang in the kernel: check the devices and mounts that they use")
 }
 
-// signal sends the signals to every process of the tree and returns their
-// number. The lock keeps dead children from being reaped; the start time tells
+// signal sends the signals to every process of the tree that was not asked
+// before, and returns how many there are in all. The lock keeps dead children from being reaped; the start time tells
 // a grandchild from a process that got its number meanwhile.
-func (t *Tree) signal(signals ...syscall.Signal) int {
+func (t *Tree) signal(asked map[pty.Process]bool, signals ...syscall.Signal) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tree := t.processes()
 	for _, p := range tree {
-		send(p, signals...)
+		if !asked[p] {
+			asked[p] = true
+			send(p, signals...)
+		}
 	}
 	return len(tree)
 }
@@ -141,12 +146,13 @@ func (t *Tree) empty() bool {
 }
 
 // EmptyWithin waits until the tree is empty, and reports whether it is.
-func (t *Tree) EmptyWithin(limit time.Duration) bool { return t.emptyWithin(limit, nil) }
+func (t *Tree) EmptyWithin(limit time.Duration) bool { return t.emptyWithin(limit, nil, nil) }
 
 // emptyWithin is EmptyWithin that ends early. Every process of the tree
 // becomes a child of this one before the last one ends, so the only moments to
-// check are those after a child was reaped.
-func (t *Tree) emptyWithin(limit time.Duration, early <-chan struct{}) bool {
+// check are those after a child was reaped. Then those are asked, too, that were
+// forked while others were: a shell that dies of the signal leaves them.
+func (t *Tree) emptyWithin(limit time.Duration, early <-chan struct{}, ask func() int) bool {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	for {
@@ -156,6 +162,9 @@ func (t *Tree) emptyWithin(limit time.Duration, early <-chan struct{}) bool {
 		}
 		select {
 		case <-next:
+			if ask != nil {
+				ask()
+			}
 		case <-early:
 			return false
 		case <-deadline.C:
@@ -246,12 +255,17 @@ func cgroupOf(mark, recorded string) Cgroup {
 // Sweep kills every process whose environment has the entry mark ("KEY=VALUE"):
 // what is left of a tree whose holder was killed. It returns when none is left,
 // with their number. It searches again after each kill, for one may fork while
-// others die, and after processes that were exiting or executing are through.
+// others die, and after processes that were exiting or executing are through. It
+// gives up after KillLimit, but not before leastSearches: on a busy machine a
+// search alone may take as long.
 func Sweep(ctx context.Context, mark string) (killed int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, KillLimit)
+	limited, cancel := context.WithTimeout(ctx, KillLimit)
 	defer cancel()
 	seen := map[int]bool{}
-	for tries := 0; ; {
+	for tries, searches := 0, 0; ; {
+		if searches++; searches > leastSearches {
+			ctx = limited
+		}
 		left := pty.Marked(mark)
 		for _, pid := range left {
 			seen[pid] = true
@@ -268,6 +282,9 @@ func Sweep(ctx context.Context, mark string) (killed int, err error) {
 		}
 	}
 }
+
+// leastSearches is how often a sweep looks for processes before its time is up.
+const leastSearches = 10
 
 // killMarked kills the process with this number if it has the mark. The handle
 // stands for one process, whoever gets its number later.

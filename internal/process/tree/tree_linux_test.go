@@ -46,9 +46,7 @@ func holdTree(t *testing.T, script string) *holder {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, pid := range pty.Marked(h.mark) {
-			syscall.Kill(pid, syscall.SIGKILL) // Best effort: it may have ended.
-		}
+		h.kill()
 		h.cmd.Wait() // Best effort: a test that failed left it in the middle.
 	})
 	h.out, h.in = bufio.NewReader(stdout), json.NewEncoder(stdin)
@@ -58,12 +56,21 @@ func holdTree(t *testing.T, script string) *holder {
 	return h
 }
 
+// kill ends all processes of the test.
+func (h *holder) kill() {
+	for _, pid := range pty.Marked(h.mark) {
+		syscall.Kill(pid, syscall.SIGKILL) // Best effort: it may have ended.
+	}
+}
+
 // end ends the tree and returns what is left with its mark.
 func (h *holder) end(o order) (report, []int) {
 	h.Helper()
 	if err := h.in.Encode(o); err != nil {
 		h.Fatal(err)
 	}
+	overdue := time.AfterFunc(patience, h.kill) // then it does not report
+	defer overdue.Stop()
 	var r report
 	if err := json.NewDecoder(h.out).Decode(&r); err != nil {
 		h.Fatal(err)
@@ -77,7 +84,10 @@ func (h *holder) end(o order) (report, []int) {
 	return r, pty.Marked(h.mark)
 }
 
-const long = time.Minute // a grace that no tree that obeys needs
+const (
+	long     = time.Hour       // a grace that no tree that obeys needs
+	patience = 2 * time.Minute // for such a tree
+)
 
 func TestEnd(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -100,6 +110,7 @@ func TestEnd(t *testing.T) {
 		"one with a mark as an argument":     {`DEN_HOST=1077 sleep 1077 & echo up; exec sleep 1000`, long, false, 0},
 		"one called as a host is":            {`DEN_HOST=id1 setsid sh -c 'echo up; sleep 1000; :' host name id1 & exec sleep 1000`, long, false, 0},
 		"one that holds a lock too":          {`env DEN_HOST=id1 $ROLE=masked setsid $SELF host name id1 $LOCK & exec sleep 1000`, long, false, 0},
+		"one that forks as it is asked":      {`trap "sleep 1000 & exit" HUP; echo up; while :; do sleep 1000 & wait; done`, long, false, 0},
 		"one of den without a lock":          {`env DEN_HOST=id1 $ROLE=host setsid $SELF host name id1 & exec sleep 1000`, long, false, 0},
 		"a host inside":                      {`env DEN_HOST=id1 $ROLE=host setsid $SELF host name id1 $LOCK & exec sleep 1000`, long, false, 2},
 		"a process without its first thread": {`env $ROLE=headless $SELF & wait`, long, false, 0},
