@@ -172,6 +172,9 @@ type Readiness struct {
 	// is conclusive.
 	Quiet time.Duration
 
+	// Runs qualifies Busy: the process runs, or waits for a processor or a disk.
+	Runs bool
+
 	// Outside qualifies Busy: the group waits for something from outside, such
 	// as a socket or a file, that may come at any time or never. A server
 	// between two requests is Busy for as long as it runs.

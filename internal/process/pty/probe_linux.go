@@ -92,7 +92,7 @@ func (p *PTY) Probe() Readiness {
 		r.Command = CommandLine(one.pid)
 	}
 	if r.State == Busy {
-		r.Outside = one.kind == foreign
+		r.Runs, r.Outside = one.kind == runs, one.kind == foreign
 		return r
 	}
 	r.Fingerprint = before

@@ -77,6 +77,8 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	case clearing && o.Quiet > clearRest && o.ignoresInt():
 		s.Cleared, s.Emptied = 0, 0
 		return typeFirst(p, o, s, !o.maybeBare())
+	case clearing && o.lags():
+		return Action{Do: Wait}, s
 	case clearing && o.Quiet > clearRest && (takes || o.Shell.Last != 'C'):
 		// The key was lost. That the kernel sees work says nothing: others may
 		// be at work beside a shell that waits (fish makes completions).

@@ -16,6 +16,7 @@ var (
 	dollar   = Prompt{"$ ", 2}
 
 	busy       = pty.Readiness{State: pty.Busy, PID: 7}
+	lagging    = pty.Readiness{State: pty.Busy, PID: 7, Runs: true}
 	ready      = pty.Readiness{State: pty.Ready, PID: 7, Canonical: true}
 	unknown    = pty.Readiness{State: pty.Unknown, PID: 7}
 	onlyTimers = pty.Readiness{State: pty.Unknown, PID: 7, OnlyTimers: true}
@@ -352,6 +353,9 @@ func TestDecide(t *testing.T) {
 		{"go on: a program that waits for timers too, in a terminal that edits", plain, unsent(python, standing, (func(o *Observed) { o.Probe.Canonical = true })), begin("a"), wait},
 		{"go on: a command that somebody typed runs, in a shell that does not tell", plain, unsent(Prompt{}, shell(typed), stray(1, true, 0), kernel(busy), quiet(time.Hour)), begin("a"), wait},
 		{"go on: the shell drops what stands there", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt)), cleared(begin("a"), 1, 1), wait},
+		{"go on: the shell, which has no processor, has not come to Ctrl-C", plain, unsent(Prompt{"$ half", 6}, shell(typed), kernel(lagging), own, quiet(lagRest-longer)), cleared(begin("a"), 1, 1), wait},
+		{"go on: nor when it was told thrice", plain, unsent(Prompt{"$ half", 6}, shell(typed), kernel(lagging), own, quiet(lagRest-longer)), cleared(begin("a"), 1, maxClears), wait},
+		{"refuse: the shell runs for ever", plain, unsent(Prompt{"$ half", 6}, shell(typed), kernel(lagging), own, quiet(lagRest+longer)), cleared(begin("a"), 1, maxClears), Action{Do: Refuse, Status: Failed, By: ByRefusal}},
 		{"go on: somebody runs a command where something was to be dropped", plain, unsent(Prompt{}, shell(runs), kernel(busy), quiet(time.Hour)), cleared(begin("a"), 1, 1), wait},
 		{"go on: it was told thrice to drop what stands there", plain, unsent(Prompt{"$ half", 6}, shell(typed), kernel(busy), quiet(quietRest)), cleared(begin("a"), 1, maxClears), wait},
 		{"go on: the hook decides", hook, sent(python, kernel(ready), quiet(time.Hour)), inUnknown, wait},

@@ -98,6 +98,9 @@ const (
 	// clearRest is how long a shell may take to discard its input line before
 	// Ctrl-C is pressed again.
 	clearRest = 200 * time.Millisecond
+	// lagRest is how long a shell is waited for that is about to do something, as
+	// one without a processor on a busy machine.
+	lagRest = 10 * time.Second
 	// declineRest is how long the prompt must be back behind a question that a
 	// shell would have answered.
 	declineRest = time.Second
@@ -445,6 +448,9 @@ func (o *Observed) strayBetween(s *State) bool {
 // stuck reports whether the shell itself, and no command of its own, makes
 // nothing of what was typed: Ctrl-S stopped the terminal's output, for example.
 func (o *Observed) stuck() bool { return o.Own && o.Quiet > quietRest && o.stray() }
+
+// lags reports whether the shell has not come to what it was told.
+func (o *Observed) lags() bool { return o.Own && o.Probe.Runs && o.Quiet < lagRest }
 
 // stray reports whether the shell's input may hold something that no cell
 // typed. A line that was entered is gone when the shell has reported an end
