@@ -74,7 +74,7 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	switch {
 	case o.Pressed: // nothing was sent, and nothing will be
 		return Action{Do: End, Status: Failed, By: ByInt}, s
-	case clearing && o.Quiet > clearRest && o.ignoresInt():
+	case clearing && o.Quiet > clearRest && s.Clears > 1 && o.ignoresInt(): // once could be what another key waited for (Ctrl-V)
 		s.Cleared, s.Emptied = 0, 0
 		return typeFirst(p, o, s, !o.maybeBare())
 	case clearing && o.lags():
