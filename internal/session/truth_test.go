@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"text/tabwriter"
 	"time"
 
 	"den/internal/session"
@@ -107,8 +108,9 @@ func (l *language) program(random *rand.Rand, name string) (code, out string, st
 	return strings.Join(parts, l.glue), strings.TrimSuffix(out, "\n"), status, answers
 }
 
-// cellPatience bounds a cell that takes milliseconds.
-const cellPatience = 30 * time.Second
+// cellPatience bounds a cell that takes milliseconds, and of the first the start of
+// its program.
+const cellPatience = patience
 
 // TestCellsTellTheTruth runs random programs of statements whose output and
 // status are known, many in one session: each cell's answer is the truth, or
@@ -124,6 +126,8 @@ func TestCellsTellTheTruth(t *testing.T) {
 		seed = n
 	}
 	t.Logf("DEN_CELLS_SEED=%d", seed)
+	tallies := make([]tally, len(speakers))
+	t.Cleanup(func() { t.Log("\n" + table(tallies)) })
 	for i, sp := range speakers {
 		t.Run(sp.name, func(t *testing.T) {
 			need.Program(t, sp.needs)
@@ -141,18 +145,67 @@ func TestCellsTellTheTruth(t *testing.T) {
 					t.Fatalf("%s: %+v %v", sp.inner, r, err)
 				}
 			}
-			tellsTruth(t, s, sp, rand.New(rand.NewPCG(seed, uint64(i))), rounds)
+			tellsTruth(t, s, sp, rand.New(rand.NewPCG(seed, uint64(i))), rounds, &tallies[i])
 		})
 	}
 }
 
+// What den says of a cell's answer, the surest first.
+var verdicts = []string{cell.Exact, cell.Likely, cell.Guess, string(cell.Unsure), lacking}
+
+const lacking = "lacking" // some of the output, and says so
+
+// tally counts the cells of a speaker by what den said of their answers.
+type tally struct {
+	cells       int
+	told, wrong map[string]int // by verdict: all that were judged, and those that were wrong
+	took        time.Duration
+}
+
+// table returns the tallies, and their sum, for people.
+func table(tallies []tally) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "cells\tnot judged\t")
+	for _, v := range verdicts {
+		fmt.Fprintf(w, "%s\twrong\t", v)
+	}
+	fmt.Fprint(w, "ms a cell\t  of\n")
+	row := func(of tally, name string) {
+		judged := 0
+		for _, v := range verdicts {
+			judged += of.told[v]
+		}
+		fmt.Fprintf(w, "%d\t%d\t", of.cells, of.cells-judged)
+		for _, v := range verdicts {
+			fmt.Fprintf(w, "%d\t%d\t", of.told[v], of.wrong[v])
+		}
+		fmt.Fprintf(w, "%d\t  %s\n", of.took.Milliseconds()/int64(max(judged, 1)), name)
+	}
+	sum := tally{told: map[string]int{}, wrong: map[string]int{}}
+	for i, of := range tallies {
+		if of.cells == 0 {
+			continue // its program is missing
+		}
+		row(of, speakers[i].name)
+		sum.cells, sum.took = sum.cells+of.cells, sum.took+of.took
+		for _, v := range verdicts {
+			sum.told[v], sum.wrong[v] = sum.told[v]+of.told[v], sum.wrong[v]+of.wrong[v]
+		}
+	}
+	row(sum, "all")
+	w.Flush() // never fails
+	return b.String()
+}
+
 // tellsTruth runs random cells of a language, and holds den's answers against what
 // is known of them.
-func tellsTruth(t *testing.T, s *session.Session, sp speaker, random *rand.Rand, rounds int) {
+func tellsTruth(t *testing.T, s *session.Session, sp speaker, random *rand.Rand, rounds int, all *tally) {
 	t.Helper()
 	var before string
-	certain := map[string]int{}
-	defer func() { t.Logf("of %d cells: %v", rounds, certain) }()
+	*all = tally{cells: rounds, told: map[string]int{}, wrong: map[string]int{}}
+	begun := time.Now()
+	defer func() { all.took = time.Since(begun) }()
 	for round := range rounds {
 		code, want, status, answers := sp.language.program(random, sp.dialect)
 		r, err := s.Run(t.Context(), session.Run{Code: code, Timeout: cellPatience, KeepWaiting: answers == nil})
@@ -162,24 +215,29 @@ func tellsTruth(t *testing.T, s *session.Session, sp speaker, random *rand.Rand,
 			}
 			r, err = s.Answer(t.Context(), wire.Input{Text: &answer, Enter: true}, session.Run{Timeout: cellPatience})
 		}
-		if err != nil || !r.Final() {
+		if err != nil || !r.Final() || r.Status == cell.Failed {
 			shot, _ := s.Snapshot(t.Context(), session.Now(), 0) // Best effort: the failure is told anyway.
 			t.Fatalf("cell %d: %s\n behind: %s\n%+v %v\n%s", round, code, before, r, err, shot.Screen.PlainText())
 		}
 		said := r.Certainty
-		if r.OutputLacks != "" {
-			said = "lacking"
+		switch {
+		case r.OutputLacks != "":
+			said = lacking
+		case r.Status == cell.Unsure:
+			said = string(cell.Unsure)
 		}
-		certain[said]++
+		all.told[said]++
 		isTrue := r.Status == cell.Done && r.Output == want
 		if sp.language.hasStatus {
 			isTrue = isTrue && r.ExitCode != nil && *r.ExitCode == status
 		}
-		if !isTrue && said == cell.Exact {
-			t.Errorf("cell %d: %s\n behind: %s\nprinted %q with %v (%s, by %s, %s)\nwant    %q with %d", round, code, before, r.Output, show(r.ExitCode), r.Status, r.By, r.Certainty, want, status)
-		}
-		if !isTrue && said != cell.Exact {
-			certain["wrong, and "+said]++
+		if !isTrue {
+			all.wrong[said]++
+			report := t.Logf
+			if said == cell.Exact {
+				report = t.Errorf
+			}
+			report("cell %d: %s\n behind: %s\nprinted %q with %v (%s, by %s, %s %s)\nwant    %q with %d", round, code, before, r.Output, show(r.ExitCode), r.Status, r.By, r.Certainty, r.OutputLacks, want, status)
 		}
 		before = code
 	}
