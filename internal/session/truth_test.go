@@ -273,3 +273,25 @@ func TestAnswerBehindAFullRow(t *testing.T) {
 		})
 	}
 }
+
+// An editor that takes the prompt for longer than it is breaks its line before the
+// terminal does: busybox does so with den's marks in a prompt that has no escapes of
+// its own. It shows ? for what it does not know. All of it is the echo.
+func TestEchoThatIsBrokenEarly(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "busybox")
+	s, _ := start(t, session.Options{}, shellsWithMarks[0]...)
+	if r, err := s.Run(t.Context(), session.Run{Code: "PS1='box$ ' busybox sh", Timeout: patience}); err != nil || !r.InnerShell {
+		t.Fatalf("%+v %v", r, err)
+	}
+	for _, c := range []struct{ code, want string }{
+		{`printf 'one\ntwo\n'; printf 'no end of the line'`, "one\ntwo\nno end of the line"},
+		{`printf '%s\n' 日本 é`, "日本\né"},
+		{`: ` + strings.Repeat("x ", 60), ""},
+	} {
+		r, err := s.Run(t.Context(), session.Run{Code: c.code, Timeout: cellPatience})
+		if err != nil || r.Status != cell.Done || r.Output != c.want {
+			t.Errorf("%s: %+v %v", c.code, r, err)
+		}
+	}
+}

@@ -85,6 +85,9 @@ func TestCollector(t *testing.T) {
 		"echo":             {">>> ", "the code\r\nresult\r\n", "result", &echo},
 		"echo off":         {">>> ", "result\r\n", "result", &echo},
 		"same as the echo": {">>> ", "the code\r\nthe code\r\n", "the code", &echo},
+		"broken echo":      {">>> ", "the \r\ncod\r\ne\r\nresult\r\n", "result", &echo},
+		"no end of it":     {">>> ", "the \r\ncod\r\nresult\r\n", "the \ncod\nresult", &echo},
+		"begin of it":      {">>> ", "the \r\n", "the ", &echo},
 	} {
 		for _, part := range []int{1, 7, 64} {
 			if got := collect(t, c.before, c.output, 1000, part, c.echo); got.Output != c.want {

@@ -36,6 +36,9 @@ type CollectorState struct {
 
 	Echo *string  `json:"echo,omitempty"` // what was typed: the first line, if the program echoes it
 	More []string `json:"more,omitempty"` // and the lines behind it
+	// Begun are rows that the begin of the echo fills: an editor that takes the
+	// terminal for less wide goes to the next row early.
+	Begun [][]byte `json:"begun,omitempty"`
 
 	// A multi-line editor redraws all lines, possibly several times, when one
 	// is entered. The first lines are held back until it is known which of
@@ -129,23 +132,56 @@ func (c *Collector) flush() {
 func (c *Collector) emit(line []byte) {
 	echo := c.state.Echo
 	c.state.Echo = nil
-	if echo == nil || !sameEcho(string(line), *echo) {
+	if echo == nil {
 		c.sink.Line(line)
 		return
 	}
-	if len(c.state.More) > 0 {
-		c.state.Echo, c.state.More = &c.state.More[0], c.state.More[1:]
+	if sameEcho(string(line), *echo) {
+		c.state.Begun = nil
+		if len(c.state.More) > 0 {
+			c.state.Echo, c.state.More = &c.state.More[0], c.state.More[1:]
+		}
+		return
 	}
+	if rest, ok := cutEcho(*echo, string(line)); ok && len(line) > 0 {
+		c.state.Begun, c.state.Echo = append(c.state.Begun, slices.Clone(line)), &rest
+		return
+	}
+	c.noEcho()
+	c.sink.Line(line)
+}
+
+// noEcho notes that what was typed is not found: what looked like its begin is
+// output.
+func (c *Collector) noEcho() {
+	c.sink.state.Unechoed = true
+	for _, line := range c.state.Begun {
+		c.sink.Line(line)
+	}
+	c.state.Begun, c.state.Echo = nil, nil
 }
 
 // sameEcho reports whether a line is the echo of typed. A tab is echoed as
 // blanks.
 func sameEcho(line, typed string) bool {
 	line = strings.TrimRight(line, " ")
-	if strings.TrimRight(typed, " ") == line {
+	if rest, ok := cutEcho(typed, line); ok && strings.Trim(rest, " ") == "" {
 		return true
 	}
 	return strings.Contains(typed, "\t") && slices.Equal(strings.Fields(line), strings.Fields(typed))
+}
+
+// cutEcho returns what of typed is behind its begin. An editor may show ? for a
+// character that it does not know.
+func cutEcho(typed, begin string) (rest string, ok bool) {
+	for _, shown := range begin {
+		r, n := utf8.DecodeRuneInString(typed)
+		if n == 0 || r != shown && (shown != '?' || r < utf8.RuneSelf) {
+			return "", false
+		}
+		typed = typed[n:]
+	}
+	return typed, true
 }
 
 // hold keeps a line back until it is known whether the editor drew it.
@@ -221,6 +257,9 @@ func (c *Collector) Flush() {
 		c.flush()
 	}
 	c.release()
+	if len(c.state.Begun) > 0 {
+		c.noEcho()
+	}
 }
 
 // TakeShown is TakeTo for a program that has ended with its cursor at the given
@@ -269,7 +308,7 @@ func (c *Collector) Peek(t *vt.Terminal, line int64, col int) string {
 	copied := *c
 	copied.sink = NewSink("")
 	copied.state.Line = append([]byte(nil), c.state.Line...)
-	copied.state.Held = slices.Clone(c.state.Held)
+	copied.state.Held, copied.state.Begun = slices.Clone(c.state.Held), slices.Clone(c.state.Begun)
 	copied.Finish(t, line, col)
 	return string(copied.sink.state.Mem)
 }
