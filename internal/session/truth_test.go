@@ -274,6 +274,24 @@ func TestAnswerBehindAFullRow(t *testing.T) {
 	}
 }
 
+// Where the terminal has no way to show a long line whole, the shell's editor scrolls
+// it sideways, over the prompt. None of that is output, also not where the command
+// moves the cursor up.
+func TestLineScrolledSideways(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "bash")
+	s, _ := start(t, session.Options{}, "bash", "--norc")
+	for _, c := range []struct{ code, want string }{
+		{`bind 'set horizontal-scroll-mode on'`, ""},
+		{`: ` + strings.Repeat("x", 90) + `; printf 'one\ntwo\033[H'`, "one\ntwo"},
+	} {
+		r, err := s.Run(t.Context(), session.Run{Code: c.code, Timeout: cellPatience})
+		if err != nil || r.Status != cell.Done || r.Output != c.want {
+			t.Errorf("%s: %+v %v", c.code, r, err)
+		}
+	}
+}
+
 // An editor that takes the prompt for longer than it is breaks its line before the
 // terminal does: busybox does so with den's marks in a prompt that has no escapes of
 // its own. It shows ? for what it does not know. All of it is the echo.
