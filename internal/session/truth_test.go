@@ -12,6 +12,7 @@ import (
 	"den/internal/session/cell"
 	"den/internal/session/wire"
 	"den/internal/testkit/need"
+	"den/internal/testkit/servertest"
 )
 
 // A statement is code whose output is known.
@@ -311,5 +312,40 @@ func TestEchoThatIsBrokenEarly(t *testing.T) {
 		if err != nil || r.Status != cell.Done || r.Output != c.want {
 			t.Errorf("%s: %+v %v", c.code, r, err)
 		}
+	}
+}
+
+// A shell behind ssh, of which the kernel tells nothing, lets one cell wait for what
+// an answer may have left, and not all that follow. Nor does one whose editor asks
+// the terminal something behind each prompt.
+func TestCellsBehindAnAnswerFarAway(t *testing.T) {
+	for _, inner := range []string{"bash --norc", "busybox sh"} {
+		t.Run(inner, func(t *testing.T) {
+			t.Parallel()
+			need.Program(t, "busybox")
+			s, _ := start(t, session.Options{}, servertest.SSHD(t)...)
+			waitFor(t, s, servertest.Prompt)
+			if r, err := s.Run(t.Context(), session.Run{Code: inner, Timeout: patience}); err != nil || !r.InnerShell {
+				t.Fatalf("%+v %v", r, err)
+			}
+			r, err := s.Run(t.Context(), session.Run{Code: "printf 'name? '; read x", Timeout: patience})
+			if err == nil && r.Asks() {
+				r, err = s.Answer(t.Context(), line("bob"), session.Run{Timeout: patience})
+			}
+			if err != nil || !r.Final() {
+				t.Fatalf("%+v %v", r, err)
+			}
+			fastest := patience.Milliseconds()
+			for range 30 {
+				r, err := s.Run(t.Context(), session.Run{Code: "true", Timeout: patience})
+				if err != nil || r.Certainty != cell.Exact || r.Output != "" {
+					t.Fatalf("%+v %v", r, err)
+				}
+				fastest = min(fastest, r.DurationMS)
+			}
+			if fastest >= 200 {
+				t.Errorf("each cell took %d ms and more", fastest)
+			}
+		})
 	}
 }

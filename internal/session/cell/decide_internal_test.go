@@ -466,6 +466,29 @@ func TestProbeAfter(t *testing.T) {
 	}
 }
 
+// Input that no cell typed has taken effect when the prompt of a shell that the
+// kernel does not show has stood for long enough: later cells need not wait again.
+func TestSettled(t *testing.T) {
+	in := ShellMarks{Token: "t", Inner: true, Last: 'B'}
+	near := in
+	near.Inquiry.Local = true
+	for _, c := range []struct {
+		name string
+		o    Observed
+		want bool
+	}{
+		{"the prompt stands", sent(dollar, shell(in), foreign, quiet(2*promptRest+longer)), true},
+		{"it came a moment ago", sent(dollar, shell(in), foreign, quiet(promptRest)), false},
+		{"a command runs", sent(dollar, shell(ShellMarks{Token: "t", Inner: true, Last: 'C'}), foreign, quiet(time.Minute)), false},
+		{"the kernel shows the shell", sent(dollar, shell(near), foreign, quiet(time.Minute)), false},
+		{"nobody typed", sent(dollar, shell(in), quiet(time.Minute)), false},
+	} {
+		if got := c.o.Settled(); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
 func TestSure(t *testing.T) {
 	for _, c := range []struct {
 		o    Observed
