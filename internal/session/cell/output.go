@@ -45,6 +45,7 @@ type CollectorState struct {
 	// them is the last one that was typed.
 	Redraws  bool     `json:"redraws,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"` // of the program that redraws
+	Lines    []string `json:"lines,omitempty"`  // of all of the code
 	Held     [][]byte `json:"held,omitempty"`
 	AtPrompt bool     `json:"at_prompt,omitempty"` // the next line is what stands behind the prompt, where the code was typed
 }
@@ -195,9 +196,12 @@ func (c *Collector) hold() {
 		c.state.Line = c.state.Line[:0]
 		return
 	}
-	if before, ok := strings.CutSuffix(text, strings.TrimRight(*c.state.Echo, " ")); ok && c.isPrompt(before) {
+	before, ok := strings.CutSuffix(text, strings.TrimRight(*c.state.Echo, " "))
+	switch {
+	case ok && c.isPrompt(before):
 		c.state.Held = nil // this one, and all before it
-	} else {
+	case c.isLineBefore(text): // where the terminal echoed Enter as above, the result is written over the last one
+	default:
 		c.state.Held = append(c.state.Held, append([]byte(nil), c.state.Line...))
 	}
 	c.state.Line = c.state.Line[:0]
@@ -221,12 +225,24 @@ func (c *Collector) Expect(typed ...string) {
 }
 
 // ExpectRedrawn is Expect for a program whose editor redraws all lines of its
-// input, each after its prompt.
-func (c *Collector) ExpectRedrawn(typed, prompt string) {
+// input, each after its prompt. lines are those of the code.
+func (c *Collector) ExpectRedrawn(typed, prompt string, lines ...string) {
 	c.Expect(typed)
-	c.state.Redraws, c.state.Prompt, c.state.AtPrompt = true, prompt, c.state.Col > 0
+	c.state.Redraws, c.state.Prompt, c.state.AtPrompt, c.state.Lines = true, prompt, c.state.Col > 0, lines
 	c.state.Begin, c.state.Left = 0, 0 // it draws what was typed above, too
 }
+
+// isLineBefore reports whether text is a line of the code after the program's
+// prompt, or after one that differs in its end and in digits only.
+func (c *Collector) isLineBefore(text string) bool {
+	return slices.ContainsFunc(c.state.Lines, func(line string) bool {
+		before, ok := strings.CutSuffix(text, strings.TrimRight(line, " "))
+		return ok && line != "" && SamePrompt(withoutEnd(before), withoutEnd(c.state.Prompt))
+	})
+}
+
+// withoutEnd removes the end of a prompt, by which it tells what is open.
+func withoutEnd(prompt string) string { return strings.TrimRight(prompt, " >*/]`\"'") }
 
 // isPrompt reports whether text is a prompt of a program that redraws.
 func (c *Collector) isPrompt(text string) bool {

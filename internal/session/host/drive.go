@@ -364,7 +364,7 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 	}
 	p.take = cell.NewCollector(p.sink, o.Line, o.Left.Col, p.SentSeq)
 	if a.Input.Redraws {
-		p.take.ExpectRedrawn(a.Input.Text, r.state.Prompt.Text)
+		p.take.ExpectRedrawn(a.Input.Text, r.state.Prompt.Text, strings.Split(r.life.Record.Code, "\n")...)
 	} else {
 		p.take.Expect(a.Input.Text)
 		if r.state.ByShell && c.shell.NoEditor() {
