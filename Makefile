@@ -100,8 +100,8 @@ leftovers: ## random input left in four shells before cells, 10,000 times
 	DEN_LEFTOVERS=10000 $(GO) test -count 1 -timeout 240m -parallel 8 -run TestRandomLeftovers -v ./internal/session/
 
 .PHONY: truth
-truth: ## 100,000 random cells whose output and status are known, in shells, in shells inside them and behind ssh, and in REPLs: each answer is the truth, or says what it lacks
-	DEN_CELLS=7200 $(GO) test -count 1 -timeout 240m -run TestCellsTellTheTruth -v ./internal/session/
+truth: ## 100,000 random cells whose output and status are known, in shells, in shells inside them, behind ssh and podman exec, and in REPLs: each answer is the truth, or says what it lacks
+	DEN_CELLS=5900 DEN_TEST_PODMAN=1 $(GO) test -count 1 -timeout 240m -run TestCellsTellTheTruth -v ./internal/session/
 
 .PHONY: test-scripts
 test-scripts: setup build ## scripts of recordings of vim, mc, a coding agent and den's dashboard, 50 plays each; 50 random sessions, too
@@ -135,8 +135,9 @@ attack: setup build ## try every known attack on den again, and print what each 
 	DEN_TEST_BIN=$(CURDIR)/bin DEN_TEST_REQUIRE=1 DEN_TEST_PODMAN=1 $(GO) run ./scripts/attack
 
 .PHONY: test-podman
-test-podman: setup ## in containers of podman: shell marks, agents that talk, agents that move, and agents that sleep and wake
+test-podman: setup ## in containers of podman: shell marks, cells, agents that talk, agents that move, and agents that sleep and wake
 	DEN_TEST_PODMAN=1 $(GO) test -count 1 -timeout 10m -run 'TestMarksInAContainer|TestHarnessBesideAContainer|TestAgentsLeaveContainers|TestKernelInAContainer' -v ./acceptance/
+	DEN_TEST_PODMAN=1 $(GO) test -count 1 -timeout 10m -run 'TestCellsTellTheTruth/podman' -v ./internal/session/
 
 .PHONY: image
 image: build ## den's image as bin/den-image.tar, for clusters: it has the keeper, and brings den into pods

@@ -161,23 +161,23 @@ func staticDen(t *testing.T) string {
 // importImage makes an image of the container's root directory.
 func (c container) importImage(t *testing.T, ref string) {
 	t.Helper()
-	root := filepath.Join(c.dir, "rootfs")
+	root := filepath.Join(c.Dir, "rootfs")
 	if err := os.WriteFile(filepath.Join(root, "etc", "inside"), []byte("the box"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	archive := filepath.Join(c.dir, "image.tar")
+	archive := filepath.Join(c.Dir, "image.tar")
 	if out, err := exec.Command("tar", "-C", root, "--exclude", "./proc/*", "--exclude", "./sys/*", "--exclude", "./dev/*", "-cf", archive, ".").CombinedOutput(); err != nil {
 		t.Fatalf("tar: %v\n%s", err, out)
 	}
-	c.run(t, "import", archive, ref)
+	c.Run(t, "import", archive, ref)
 }
 
 // serve runs podman's service and returns its socket.
 func (c container) serve(t *testing.T) string {
 	t.Helper()
-	socket := filepath.Join(c.dir, "sock")
-	cmd := exec.Command(c.argv[0], append(c.argv[1:], "system", "service", "--time=0", "unix://"+socket)...)
-	cmd.Env = append(os.Environ(), c.env...)
+	socket := filepath.Join(c.Dir, "sock")
+	cmd := exec.Command(c.Argv[0], append(c.Argv[1:], "system", "service", "--time=0", "unix://"+socket)...)
+	cmd.Env = append(os.Environ(), c.Env...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -192,8 +192,8 @@ func (c container) serve(t *testing.T) string {
 // output runs podman and returns what it prints.
 func (c container) output(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(c.argv[0], append(c.argv[1:], args...)...)
-	cmd.Env = append(os.Environ(), c.env...)
+	cmd := exec.Command(c.Argv[0], append(c.Argv[1:], args...)...)
+	cmd.Env = append(os.Environ(), c.Env...)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("podman %s: %v", strings.Join(args, " "), err)

@@ -1,12 +1,15 @@
 package session_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"den/internal/session"
 	"den/internal/session/cell"
+	"den/internal/testkit/need"
 	"den/internal/testkit/servertest"
 )
 
@@ -14,7 +17,7 @@ import (
 type speaker struct {
 	name, needs string
 	argv        []string
-	server      func(t *testing.T) []string // arguments for a server of the test's own, or nil
+	server      func(t *testing.T) []string // the rest of argv, for what the test makes for it; or nil
 	shows       string                      // when it is ready, where den cannot tell, or ""
 	inner       string                      // begins the one that takes them, inside a shell, or ""
 	dialect     string                      // of the statements that only some have
@@ -30,7 +33,10 @@ var speakers = []speaker{
 	{name: "zsh inside bash", needs: "zsh", argv: shellsWithMarks[0], inner: "zsh -f", dialect: "zsh", language: &shellLanguage},
 	{name: "dash inside bash", needs: "dash", argv: shellsWithMarks[0], inner: "dash", dialect: "dash", language: &shellLanguage},
 	{name: "bash behind ssh", needs: "ssh", server: servertest.SSHD, shows: servertest.Prompt, dialect: "far", language: &shellLanguage},
+	{name: "podman exec bash", needs: "bash", server: boxed("bash", "bash", "--norc", "--noprofile"), shows: servertest.Prompt, dialect: "far", language: &shellLanguage},
+	{name: "podman exec ash", needs: "bash", server: boxed("", "sh"), shows: servertest.Prompt, dialect: "far", language: &shellLanguage},
 	{name: "python", needs: "python3", argv: []string{"python3", "-q"}, language: &python},
+	{name: "pdb", needs: "python3", argv: []string{"python3", "-m", "pdb"}, server: aProgram, shows: "(Pdb)", language: &pdb},
 	{name: "node", needs: "node", argv: []string{"node"}, language: &node},
 	{name: "irb", needs: "irb", argv: []string{"irb", "-f"}, language: &irb},
 	{name: "sqlite", needs: "sqlite3", argv: []string{"sqlite3"}, language: &sqlite},
@@ -39,6 +45,26 @@ var speakers = []speaker{
 }
 
 func postgres(t *testing.T) []string { return []string{servertest.Postgres(t)} }
+
+// boxed returns a command line for a shell in a container, and with it a program of
+// this machine if one is named.
+func boxed(program string, shell ...string) func(t *testing.T) []string {
+	return func(t *testing.T) []string {
+		need.Target(t, "DEN_TEST_PODMAN", "make test-podman")
+		box := servertest.StartContainer(t, strings.Fields(program)...)
+		argv := slices.Concat([]string{"env"}, box.Env, box.Argv, []string{"exec", "-it", "-e", "LC_ALL=C.UTF-8", "-e", "PS1=" + servertest.Prompt + " ", "box"})
+		return append(argv, shell...)
+	}
+}
+
+// aProgram returns the path of a program in Python.
+func aProgram(t *testing.T) []string {
+	path := filepath.Join(t.TempDir(), "program.py")
+	if err := os.WriteFile(path, []byte("pass\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{path}
+}
 
 // states are sequences that leave the terminal in a state which matters to nothing
 // that a program without marks prints. Others make all that follows inexact: see
@@ -116,6 +142,23 @@ var python = language{
 		{code: `print("no newline", end="")`, out: "no newline"},
 		{code: `import sys; sys.exit`, out: "<built-in function exit>"},
 	}, leaving(`print('`, `', end="")`)),
+}
+
+// pdb takes a line of Python each time.
+var pdb = language{
+	glue: "\n",
+	prints: slices.Concat([]statement{
+		{code: `p 6*7`, out: "42\n"},
+		{code: `p nosuch`, out: "*** NameError: name 'nosuch' is not defined\n"},
+		{code: `print("(Pdb) ")`, out: "(Pdb) \n"},
+		{code: `whatis 7`, out: "<class 'int'>\n"},
+	}, oneLine(python.prints)),
+	leavings: python.leavings,
+}
+
+// oneLine returns the statements of a line each.
+func oneLine(all []statement) []statement {
+	return slices.DeleteFunc(slices.Clone(all), func(s statement) bool { return strings.Contains(s.code, "\n") })
 }
 
 var node = language{

@@ -5,12 +5,14 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"text/tabwriter"
 	"time"
 
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/wire"
 	"den/internal/testkit/need"
+	"den/internal/testkit/servertest"
 )
 
 // A statement is code whose output is known.
@@ -107,8 +109,9 @@ func (l *language) program(random *rand.Rand, name string) (code, out string, st
 	return strings.Join(parts, l.glue), strings.TrimSuffix(out, "\n"), status, answers
 }
 
-// cellPatience bounds a cell that takes milliseconds.
-const cellPatience = 30 * time.Second
+// cellPatience bounds a cell that takes milliseconds, and of the first the start of
+// its program.
+const cellPatience = patience
 
 // TestCellsTellTheTruth runs random programs of statements whose output and
 // status are known, many in one session: each cell's answer is the truth, or
@@ -124,6 +127,8 @@ func TestCellsTellTheTruth(t *testing.T) {
 		seed = n
 	}
 	t.Logf("DEN_CELLS_SEED=%d", seed)
+	tallies := make([]tally, len(speakers))
+	t.Cleanup(func() { t.Log("\n" + table(tallies)) })
 	for i, sp := range speakers {
 		t.Run(sp.name, func(t *testing.T) {
 			need.Program(t, sp.needs)
@@ -141,18 +146,67 @@ func TestCellsTellTheTruth(t *testing.T) {
 					t.Fatalf("%s: %+v %v", sp.inner, r, err)
 				}
 			}
-			tellsTruth(t, s, sp, rand.New(rand.NewPCG(seed, uint64(i))), rounds)
+			tellsTruth(t, s, sp, rand.New(rand.NewPCG(seed, uint64(i))), rounds, &tallies[i])
 		})
 	}
 }
 
+// What den says of a cell's answer, the surest first.
+var verdicts = []string{cell.Exact, cell.Likely, cell.Guess, string(cell.Unsure), lacking}
+
+const lacking = "lacking" // some of the output, and says so
+
+// tally counts the cells of a speaker by what den said of their answers.
+type tally struct {
+	cells       int
+	told, wrong map[string]int // by verdict: all that were judged, and those that were wrong
+	took        time.Duration
+}
+
+// table returns the tallies, and their sum, for people.
+func table(tallies []tally) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "cells\tnot judged\t")
+	for _, v := range verdicts {
+		fmt.Fprintf(w, "%s\twrong\t", v)
+	}
+	fmt.Fprint(w, "ms a cell\t  of\n")
+	row := func(of tally, name string) {
+		judged := 0
+		for _, v := range verdicts {
+			judged += of.told[v]
+		}
+		fmt.Fprintf(w, "%d\t%d\t", of.cells, of.cells-judged)
+		for _, v := range verdicts {
+			fmt.Fprintf(w, "%d\t%d\t", of.told[v], of.wrong[v])
+		}
+		fmt.Fprintf(w, "%d\t  %s\n", of.took.Milliseconds()/int64(max(judged, 1)), name)
+	}
+	sum := tally{told: map[string]int{}, wrong: map[string]int{}}
+	for i, of := range tallies {
+		if of.cells == 0 {
+			continue // its program is missing
+		}
+		row(of, speakers[i].name)
+		sum.cells, sum.took = sum.cells+of.cells, sum.took+of.took
+		for _, v := range verdicts {
+			sum.told[v], sum.wrong[v] = sum.told[v]+of.told[v], sum.wrong[v]+of.wrong[v]
+		}
+	}
+	row(sum, "all")
+	w.Flush() // never fails
+	return b.String()
+}
+
 // tellsTruth runs random cells of a language, and holds den's answers against what
 // is known of them.
-func tellsTruth(t *testing.T, s *session.Session, sp speaker, random *rand.Rand, rounds int) {
+func tellsTruth(t *testing.T, s *session.Session, sp speaker, random *rand.Rand, rounds int, all *tally) {
 	t.Helper()
 	var before string
-	certain := map[string]int{}
-	defer func() { t.Logf("of %d cells: %v", rounds, certain) }()
+	*all = tally{cells: rounds, told: map[string]int{}, wrong: map[string]int{}}
+	begun := time.Now()
+	defer func() { all.took = time.Since(begun) }()
 	for round := range rounds {
 		code, want, status, answers := sp.language.program(random, sp.dialect)
 		r, err := s.Run(t.Context(), session.Run{Code: code, Timeout: cellPatience, KeepWaiting: answers == nil})
@@ -162,24 +216,29 @@ func tellsTruth(t *testing.T, s *session.Session, sp speaker, random *rand.Rand,
 			}
 			r, err = s.Answer(t.Context(), wire.Input{Text: &answer, Enter: true}, session.Run{Timeout: cellPatience})
 		}
-		if err != nil || !r.Final() {
+		if err != nil || !r.Final() || r.Status == cell.Failed {
 			shot, _ := s.Snapshot(t.Context(), session.Now(), 0) // Best effort: the failure is told anyway.
 			t.Fatalf("cell %d: %s\n behind: %s\n%+v %v\n%s", round, code, before, r, err, shot.Screen.PlainText())
 		}
 		said := r.Certainty
-		if r.OutputLacks != "" {
-			said = "lacking"
+		switch {
+		case r.OutputLacks != "":
+			said = lacking
+		case r.Status == cell.Unsure:
+			said = string(cell.Unsure)
 		}
-		certain[said]++
+		all.told[said]++
 		isTrue := r.Status == cell.Done && r.Output == want
 		if sp.language.hasStatus {
 			isTrue = isTrue && r.ExitCode != nil && *r.ExitCode == status
 		}
-		if !isTrue && said == cell.Exact {
-			t.Errorf("cell %d: %s\n behind: %s\nprinted %q with %v (%s, by %s, %s)\nwant    %q with %d", round, code, before, r.Output, show(r.ExitCode), r.Status, r.By, r.Certainty, want, status)
-		}
-		if !isTrue && said != cell.Exact {
-			certain["wrong, and "+said]++
+		if !isTrue {
+			all.wrong[said]++
+			report := t.Logf
+			if said == cell.Exact {
+				report = t.Errorf
+			}
+			report("cell %d: %s\n behind: %s\nprinted %q with %v (%s, by %s, %s %s)\nwant    %q with %d", round, code, before, r.Output, show(r.ExitCode), r.Status, r.By, r.Certainty, r.OutputLacks, want, status)
 		}
 		before = code
 	}
@@ -211,6 +270,81 @@ func TestAnswerBehindAFullRow(t *testing.T) {
 				if err != nil || r.Output != "name? bob\n[bob]" {
 					t.Errorf("code of %d bytes: %+v %v", width, r, err)
 				}
+			}
+		})
+	}
+}
+
+// Where the terminal has no way to show a long line whole, the shell's editor scrolls
+// it sideways, over the prompt. None of that is output, also not where the command
+// moves the cursor up.
+func TestLineScrolledSideways(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "bash")
+	s, _ := start(t, session.Options{}, "bash", "--norc")
+	for _, c := range []struct{ code, want string }{
+		{`bind 'set horizontal-scroll-mode on'`, ""},
+		{`: ` + strings.Repeat("x", 90) + `; printf 'one\ntwo\033[H'`, "one\ntwo"},
+	} {
+		r, err := s.Run(t.Context(), session.Run{Code: c.code, Timeout: cellPatience})
+		if err != nil || r.Status != cell.Done || r.Output != c.want {
+			t.Errorf("%s: %+v %v", c.code, r, err)
+		}
+	}
+}
+
+// An editor that takes the prompt for longer than it is breaks its line before the
+// terminal does: busybox does so with den's marks in a prompt that has no escapes of
+// its own. It shows ? for what it does not know. All of it is the echo.
+func TestEchoThatIsBrokenEarly(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "busybox")
+	s, _ := start(t, session.Options{}, shellsWithMarks[0]...)
+	if r, err := s.Run(t.Context(), session.Run{Code: "PS1='box$ ' busybox sh", Timeout: patience}); err != nil || !r.InnerShell {
+		t.Fatalf("%+v %v", r, err)
+	}
+	for _, c := range []struct{ code, want string }{
+		{`printf 'one\ntwo\n'; printf 'no end of the line'`, "one\ntwo\nno end of the line"},
+		{`printf '%s\n' 日本 é`, "日本\né"},
+		{`: ` + strings.Repeat("x ", 60), ""},
+	} {
+		r, err := s.Run(t.Context(), session.Run{Code: c.code, Timeout: cellPatience})
+		if err != nil || r.Status != cell.Done || r.Output != c.want {
+			t.Errorf("%s: %+v %v", c.code, r, err)
+		}
+	}
+}
+
+// A shell behind ssh, of which the kernel tells nothing, lets one cell wait for what
+// an answer may have left, and not all that follow. Nor does one whose editor asks
+// the terminal something behind each prompt.
+func TestCellsBehindAnAnswerFarAway(t *testing.T) {
+	for _, inner := range []string{"bash --norc", "busybox sh"} {
+		t.Run(inner, func(t *testing.T) {
+			t.Parallel()
+			need.Program(t, "busybox")
+			s, _ := start(t, session.Options{}, servertest.SSHD(t)...)
+			waitFor(t, s, servertest.Prompt)
+			if r, err := s.Run(t.Context(), session.Run{Code: inner, Timeout: patience}); err != nil || !r.InnerShell {
+				t.Fatalf("%+v %v", r, err)
+			}
+			r, err := s.Run(t.Context(), session.Run{Code: "printf 'name? '; read x", Timeout: patience})
+			if err == nil && r.Asks() {
+				r, err = s.Answer(t.Context(), line("bob"), session.Run{Timeout: patience})
+			}
+			if err != nil || !r.Final() {
+				t.Fatalf("%+v %v", r, err)
+			}
+			fastest := patience.Milliseconds()
+			for range 30 {
+				r, err := s.Run(t.Context(), session.Run{Code: "true", Timeout: patience})
+				if err != nil || r.Certainty != cell.Exact || r.Output != "" {
+					t.Fatalf("%+v %v", r, err)
+				}
+				fastest = min(fastest, r.DurationMS)
+			}
+			if fastest >= 200 {
+				t.Errorf("each cell took %d ms and more", fastest)
 			}
 		})
 	}

@@ -85,6 +85,9 @@ func TestCollector(t *testing.T) {
 		"echo":             {">>> ", "the code\r\nresult\r\n", "result", &echo},
 		"echo off":         {">>> ", "result\r\n", "result", &echo},
 		"same as the echo": {">>> ", "the code\r\nthe code\r\n", "the code", &echo},
+		"broken echo":      {">>> ", "the \r\ncod\r\ne\r\nresult\r\n", "result", &echo},
+		"no end of it":     {">>> ", "the \r\ncod\r\nresult\r\n", "the \ncod\nresult", &echo},
+		"begin of it":      {">>> ", "the \r\n", "the ", &echo},
 	} {
 		for _, part := range []int{1, 7, 64} {
 			if got := collect(t, c.before, c.output, 1000, part, c.echo); got.Output != c.want {
@@ -116,6 +119,29 @@ func TestCollectorRedrawn(t *testing.T) {
 		if r.Output != "=> 4" {
 			t.Errorf("%s: %q", name, r.Output)
 		}
+	}
+}
+
+// The same with an input of several lines: the editor draws all of them one row too
+// low, and the result over the last.
+func TestCollectorRedrawnLines(t *testing.T) {
+	term := vt.New(vt.Config{Cols: 20, Rows: 5, Scrollback: 100})
+	term.Write([]byte("\r\n\r\n1* def f\r\n2*   g\r\n3* "))
+	sink := cell.NewSink(filepath.Join(t.TempDir(), "out"))
+	c := cell.NewCollector(sink, term.ScreenLine()+4, term.Cursor().Col, 0)
+	c.ExpectRedrawn("end", "1> ", "def f", "  g", "end", "", "f")
+	for _, part := range []string{"\r\n\x1b[1G3* end\x1b[2A", "\x1b[1G1* def f\x1b[1B\x1b[1G2*   g\x1b[1B\x1b[1G3> end\x1b[1G\x1b[1B\x1b[1G\x1b[K=> :f\r\n"} {
+		term.Write([]byte(part))
+		c.Above(term.ScreenLine() + int64(term.Cursor().Row))
+		c.Scrolled(term, term.ScreenLine())
+	}
+	c.Finish(term, term.ScreenLine()+int64(term.Cursor().Row), term.Cursor().Col)
+	var r cell.Result
+	if err := sink.Close(&r, cell.Limit{}); err != nil {
+		t.Fatal(err)
+	}
+	if r.Output != "=> :f" {
+		t.Errorf("%q", r.Output)
 	}
 }
 

@@ -303,6 +303,8 @@ func decideShell(o *Observed, s State) (Action, State) {
 		return tell(s, ForInput)
 	case runs && unknown && o.Left.Text != "" && o.Quiet > quietRest:
 		return tell(s, ForInput) // it waits for the terminal among others (ssh), behind an open line
+	case o.Probe.State == pty.Busy && o.Shell.Elsewhere() && o.Left.Text != "" && o.Quiet > innerRest:
+		return Action{Do: Wait}, s // what carries the shell is at work: a question behind it stands
 	case o.Probe.State == pty.Busy:
 		return tell(s, "")
 	}

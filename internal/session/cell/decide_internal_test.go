@@ -383,6 +383,9 @@ func TestDecide(t *testing.T) {
 		{"go on: the learned prompt is the one from before, and the echo is late", plain, sent(python, kernel(unknown), notHeard, quiet(time.Hour)), inPython, wait},
 		{"go on: the continuation prompt is the one from before, and the echo is late", plain, sent(more, kernel(unknown), notHeard, quiet(time.Hour)), lines(inPy(inPython, "def f():"), " b"), wait},
 		{"go on: the learned prompt has not stood long enough", plain, sent(python, kernel(unknown), quiet(promptRest)), inPython, wait},
+		{"go on: what carries a shell is at work while a question stands", plain, sent(question, shell(ShellMarks{Token: "t", Inner: true, Last: 'C'}), kernel(busy), quiet(innerRest+longer)), inShell, wait},
+		{"work: what carries a shell, behind new output", plain, sent(question, shell(ShellMarks{Token: "t", Inner: true, Last: 'C'}), kernel(busy), quiet(longer)), inShell, tells("")},
+		{"work: a command of a shell that the kernel shows", plain, sent(question, shell(ShellMarks{Token: "t", Inner: true, Last: 'C', Inquiry: Inquiry{Local: true}}), kernel(busy), quiet(innerRest+longer)), inShell, tells("")},
 		{"go on: a command is silent in a silent shell inside another program", plain, sent(Prompt{}, shell(ShellMarks{Token: "t", Silent: true, Inner: true, Last: inputPending}), kernel(unknown), quiet(quietRest+longer)), inShell, wait},
 		{"go on: a shell inside another program has yet to tell what it makes of the code (a slow line)", plain, sent(far, shell(ShellMarks{Token: "t", Inner: true, Last: inputPending}), kernel(unknown), quiet(quietRest+longer)), inShell, wait},
 		{"go on: a REPL pauses and shows nothing to answer (await in Node)", plain, sent(Prompt{}, kernel(onlyTimers), asking), inPython, wait},
@@ -466,6 +469,29 @@ func TestProbeAfter(t *testing.T) {
 	} {
 		if got := ProbeAfter(c.program, c.o, c.s, c.ago); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Input that no cell typed has taken effect when the prompt of a shell that the
+// kernel does not show has stood for long enough: later cells need not wait again.
+func TestSettled(t *testing.T) {
+	in := ShellMarks{Token: "t", Inner: true, Last: 'B'}
+	near := in
+	near.Inquiry.Local = true
+	for _, c := range []struct {
+		name string
+		o    Observed
+		want bool
+	}{
+		{"the prompt stands", sent(dollar, shell(in), foreign, quiet(2*promptRest+longer)), true},
+		{"it came a moment ago", sent(dollar, shell(in), foreign, quiet(promptRest)), false},
+		{"a command runs", sent(dollar, shell(ShellMarks{Token: "t", Inner: true, Last: 'C'}), foreign, quiet(time.Minute)), false},
+		{"the kernel shows the shell", sent(dollar, shell(near), foreign, quiet(time.Minute)), false},
+		{"nobody typed", sent(dollar, shell(in), quiet(time.Minute)), false},
+	} {
+		if got := c.o.Settled(); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }

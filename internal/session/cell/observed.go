@@ -167,6 +167,10 @@ func (o *Observed) promptHolds() bool {
 	return !o.Foreign || o.Ready || o.Quiet > quietRest || o.Quiet > 2*promptRest && !works
 }
 
+// Settled reports whether input that no cell typed has taken effect, as far as can
+// be told where the kernel does not: the prompt held behind it.
+func (o *Observed) Settled() bool { return o.Foreign && o.Shell.Elsewhere() && o.promptHolds() }
+
 // readsWithoutPrompt reports whether the shell reads the next command and its
 // prompt does not show, as behind `exec 2>/dev/null`.
 func (o *Observed) readsWithoutPrompt() bool {

@@ -36,12 +36,16 @@ type CollectorState struct {
 
 	Echo *string  `json:"echo,omitempty"` // what was typed: the first line, if the program echoes it
 	More []string `json:"more,omitempty"` // and the lines behind it
+	// Begun are rows that the begin of the echo fills: an editor that takes the
+	// terminal for less wide goes to the next row early.
+	Begun [][]byte `json:"begun,omitempty"`
 
 	// A multi-line editor redraws all lines, possibly several times, when one
 	// is entered. The first lines are held back until it is known which of
 	// them is the last one that was typed.
 	Redraws  bool     `json:"redraws,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"` // of the program that redraws
+	Lines    []string `json:"lines,omitempty"`  // of all of the code
 	Held     [][]byte `json:"held,omitempty"`
 	AtPrompt bool     `json:"at_prompt,omitempty"` // the next line is what stands behind the prompt, where the code was typed
 }
@@ -129,23 +133,56 @@ func (c *Collector) flush() {
 func (c *Collector) emit(line []byte) {
 	echo := c.state.Echo
 	c.state.Echo = nil
-	if echo == nil || !sameEcho(string(line), *echo) {
+	if echo == nil {
 		c.sink.Line(line)
 		return
 	}
-	if len(c.state.More) > 0 {
-		c.state.Echo, c.state.More = &c.state.More[0], c.state.More[1:]
+	if sameEcho(string(line), *echo) {
+		c.state.Begun = nil
+		if len(c.state.More) > 0 {
+			c.state.Echo, c.state.More = &c.state.More[0], c.state.More[1:]
+		}
+		return
 	}
+	if rest, ok := cutEcho(*echo, string(line)); ok && len(line) > 0 {
+		c.state.Begun, c.state.Echo = append(c.state.Begun, slices.Clone(line)), &rest
+		return
+	}
+	c.noEcho()
+	c.sink.Line(line)
+}
+
+// noEcho notes that what was typed is not found: what looked like its begin is
+// output.
+func (c *Collector) noEcho() {
+	c.sink.state.Unechoed = true
+	for _, line := range c.state.Begun {
+		c.sink.Line(line)
+	}
+	c.state.Begun, c.state.Echo = nil, nil
 }
 
 // sameEcho reports whether a line is the echo of typed. A tab is echoed as
 // blanks.
 func sameEcho(line, typed string) bool {
 	line = strings.TrimRight(line, " ")
-	if strings.TrimRight(typed, " ") == line {
+	if rest, ok := cutEcho(typed, line); ok && strings.Trim(rest, " ") == "" {
 		return true
 	}
 	return strings.Contains(typed, "\t") && slices.Equal(strings.Fields(line), strings.Fields(typed))
+}
+
+// cutEcho returns what of typed is behind its begin. An editor may show ? for a
+// character that it does not know.
+func cutEcho(typed, begin string) (rest string, ok bool) {
+	for _, shown := range begin {
+		r, n := utf8.DecodeRuneInString(typed)
+		if n == 0 || r != shown && (shown != '?' || r < utf8.RuneSelf) {
+			return "", false
+		}
+		typed = typed[n:]
+	}
+	return typed, true
 }
 
 // hold keeps a line back until it is known whether the editor drew it.
@@ -159,9 +196,12 @@ func (c *Collector) hold() {
 		c.state.Line = c.state.Line[:0]
 		return
 	}
-	if before, ok := strings.CutSuffix(text, strings.TrimRight(*c.state.Echo, " ")); ok && c.isPrompt(before) {
+	before, ok := strings.CutSuffix(text, strings.TrimRight(*c.state.Echo, " "))
+	switch {
+	case ok && c.isPrompt(before):
 		c.state.Held = nil // this one, and all before it
-	} else {
+	case c.isLineBefore(text): // where the terminal echoed Enter as above, the result is written over the last one
+	default:
 		c.state.Held = append(c.state.Held, append([]byte(nil), c.state.Line...))
 	}
 	c.state.Line = c.state.Line[:0]
@@ -185,12 +225,24 @@ func (c *Collector) Expect(typed ...string) {
 }
 
 // ExpectRedrawn is Expect for a program whose editor redraws all lines of its
-// input, each after its prompt.
-func (c *Collector) ExpectRedrawn(typed, prompt string) {
+// input, each after its prompt. lines are those of the code.
+func (c *Collector) ExpectRedrawn(typed, prompt string, lines ...string) {
 	c.Expect(typed)
-	c.state.Redraws, c.state.Prompt, c.state.AtPrompt = true, prompt, c.state.Col > 0
+	c.state.Redraws, c.state.Prompt, c.state.AtPrompt, c.state.Lines = true, prompt, c.state.Col > 0, lines
 	c.state.Begin, c.state.Left = 0, 0 // it draws what was typed above, too
 }
+
+// isLineBefore reports whether text is a line of the code after the program's
+// prompt, or after one that differs in its end and in digits only.
+func (c *Collector) isLineBefore(text string) bool {
+	return slices.ContainsFunc(c.state.Lines, func(line string) bool {
+		before, ok := strings.CutSuffix(text, strings.TrimRight(line, " "))
+		return ok && line != "" && SamePrompt(withoutEnd(before), withoutEnd(c.state.Prompt))
+	})
+}
+
+// withoutEnd removes the end of a prompt, by which it tells what is open.
+func withoutEnd(prompt string) string { return strings.TrimRight(prompt, " >*/]`\"'") }
 
 // isPrompt reports whether text is a prompt of a program that redraws.
 func (c *Collector) isPrompt(text string) bool {
@@ -221,6 +273,9 @@ func (c *Collector) Flush() {
 		c.flush()
 	}
 	c.release()
+	if len(c.state.Begun) > 0 {
+		c.noEcho()
+	}
 }
 
 // TakeShown is TakeTo for a program that has ended with its cursor at the given
@@ -269,7 +324,7 @@ func (c *Collector) Peek(t *vt.Terminal, line int64, col int) string {
 	copied := *c
 	copied.sink = NewSink("")
 	copied.state.Line = append([]byte(nil), c.state.Line...)
-	copied.state.Held = slices.Clone(c.state.Held)
+	copied.state.Held, copied.state.Begun = slices.Clone(c.state.Held), slices.Clone(c.state.Begun)
 	copied.Finish(t, line, col)
 	return string(copied.sink.state.Mem)
 }

@@ -28,6 +28,10 @@ type ShellMarks struct {
 	Other   bool    `json:"other,omitempty"`   // Silent of the other of the two shells
 	Refused bool    `json:"refused,omitempty"` // the last command ended without having begun
 
+	// Asks says that the editor of a silent shell asks the terminal where the cursor
+	// is, behind each prompt (busybox).
+	Asks bool `json:"asks,omitempty"`
+
 	Inquiry Inquiry `json:"inquiry,omitzero"` // about a shell inside the session's program
 }
 
@@ -70,7 +74,7 @@ func (m *ShellMarks) Take(mark vt.Mark) bool {
 		return false
 	}
 	if inner != m.Inner {
-		m.Inner, m.Silent, m.Other = inner, m.Other, m.Silent
+		m.Inner, m.Silent, m.Other, m.Asks = inner, m.Other, m.Silent, false
 	}
 	switch suffix {
 	case innerToken:
@@ -123,6 +127,10 @@ func (m *ShellMarks) redraws(mark vt.Mark) bool {
 	atPrompt := m.Last == 'B' || m.Last == 'P' || m.Last == inputPending
 	return !m.Silent && atPrompt && !m.Began && mark.Line <= m.Prompt
 }
+
+// Elsewhere reports whether the shell that is spoken to is one that the kernel does
+// not show: what it shows is what carries that shell (ssh).
+func (m *ShellMarks) Elsewhere() bool { return m.Inner && !m.Inquiry.Local }
 
 // runs reports whether a command of the shell runs, as far as it tells.
 func (m *ShellMarks) runs() bool { return m.Last == 'C' || m.Silent && m.Last == inputPending }

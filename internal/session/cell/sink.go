@@ -59,6 +59,9 @@ type SinkState struct {
 	Lines int    `json:"lines,omitempty"`
 	File  bool   `json:"file,omitempty"` // it goes to the file
 	Lost  bool   `json:"lost,omitempty"`
+	// Unechoed says that the echo of the code was not found: the output may begin
+	// with it.
+	Unechoed bool `json:"unechoed,omitempty"`
 	// End is the end of the output once the file is full.
 	End []byte `json:"end,omitempty"`
 }
@@ -75,6 +78,9 @@ func (s *Sink) Line(line []byte) {
 }
 
 var newline = []byte{'\n'}
+
+// Unechoed reports whether the echo of the code was looked for, and not found.
+func (s *Sink) Unechoed() bool { return s.state.Unechoed }
 
 // Part adds the begin of a line, or more of it.
 func (s *Sink) Part(part []byte) { s.add(part) }

@@ -245,9 +245,9 @@ func (c *core) coverInputLocked(m vt.Mark) (left int) {
 	top, from := c.term.ScreenLine(), c.shell.Input
 	for line := max(top, from.Line); line <= m.Line; line++ {
 		begin, end := 0, cols
-		if line == from.Line {
+		if line == from.Line && !wroteAfter(c.term.Row(int(line-top)), from.Col, c.cell.SentSeq) {
 			begin = from.Col
-		}
+		} // else an editor has scrolled its line sideways, over the prompt
 		if line == m.Line {
 			end = m.Col
 		}
@@ -256,6 +256,16 @@ func (c *core) coverInputLocked(m vt.Mark) (left int) {
 		}
 	}
 	return left
+}
+
+// wroteAfter reports whether an event after since wrote to the begin of a row.
+func wroteAfter(row vt.Row, to int, since uint64) bool {
+	for col := range min(to, row.Len()) {
+		if row.Seq(col) > since {
+			return true
+		}
+	}
+	return false
 }
 
 // begin begins the output of a command. A shell that got several commands on one

@@ -351,12 +351,16 @@ func (r *running) finish(end cell.Result, problem string) {
 		r.pass.stayedOnAlt(c.term)
 	}
 	c.cell = nil
+	silent := c.shell.Silent && !c.shell.NoEditor()
 	c.mu.Unlock()
 	if r.pass.hook != nil {
 		r.pass.hook.close()
 	}
 	if r.pass.take != nil {
 		r.pass.take.Flush()
+	}
+	if silent && end.By == cell.ByShell && r.pass.sink.Unechoed() {
+		end.Certainty = cell.Likely
 	}
 	end.OutputLacks = r.pass.Lacks
 	if err := r.pass.sink.Close(&end, r.pass.Limit); err != nil {

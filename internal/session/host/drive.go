@@ -72,6 +72,9 @@ func (r *running) drive() {
 			short = pauseFor(pause, wait)
 			continue
 		}
+		if o.Settled() {
+			h.core.settled(activity)
+		}
 		if cell.NeedsInside(r.cells.program, &o, &r.state) {
 			r.lookInside(&o)
 		}
@@ -151,7 +154,9 @@ func (r *running) observe() (o cell.Observed, activity uint64) {
 	o.Bracket, o.AltScreen = modes.BracketedPaste, modes.AltScreen
 	o.Unusual = c.term.Unusual()
 	o.CursorHidden, o.Drawn = !cursor.Visible, c.drawnLocked()
-	o.Foreign, o.Stray, o.Inputs = c.Foreign, c.Stray, c.Inputs
+	// What the shell's editor is about to ask is answered before code is typed.
+	o.Foreign = c.Foreign || c.shell.Elsewhere() && c.shell.Silent && c.shell.Asks && !c.editorAsked
+	o.Stray, o.Inputs = c.Stray, c.Inputs
 	o.Blank = o.Stray.Pending && c.inputBlankLocked()
 	o.Half = cell.HalfLine{Text: string(c.Line.Text), Keys: c.Line.Keys}
 	// The program was idle when the last cell ended, and nothing happened
@@ -359,7 +364,7 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 	}
 	p.take = cell.NewCollector(p.sink, o.Line, o.Left.Col, p.SentSeq)
 	if a.Input.Redraws {
-		p.take.ExpectRedrawn(a.Input.Text, r.state.Prompt.Text)
+		p.take.ExpectRedrawn(a.Input.Text, r.state.Prompt.Text, strings.Split(r.life.Record.Code, "\n")...)
 	} else {
 		p.take.Expect(a.Input.Text)
 		if r.state.ByShell && c.shell.NoEditor() {

@@ -312,6 +312,16 @@ func (c *core) atRest(activity uint64, canonical bool) {
 	}
 }
 
+// settled records that all input sent before the given activity count has taken
+// effect, as far as can be told where the program is not seen at rest.
+func (c *core) settled(activity uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.Activity == activity {
+		c.Foreign = false
+	}
+}
+
 // recordInput logs input before the program gets it. Input typed while echo is
 // off may be a password: only its length is logged. Input that no cell typed
 // is foreign: see coreState. If there was output after the event that its

@@ -229,10 +229,11 @@ func holdFor(held, limit time.Duration, then fate) fate {
 func (c *core) sendRepliesLocked(to *inputQueue) {
 	replies := c.Replies.Data
 	c.Replies = heldReplies{}
-	c.Foreign = true
+	editors := c.isEditorsLocked(replies)
+	c.Foreign = c.Foreign || !editors || !c.shell.Elsewhere() // an editor far away that has asked reads on
 	switch {
-	case c.isEditorsLocked(replies):
-		c.editorAsked = true
+	case editors:
+		c.editorAsked, c.shell.Asks = true, true
 	case c.shell.Last != 0: // before its first prompt the shell itself asks, or its start-up files
 		c.Stray.Add(false, true, c.shell.Ends)
 	}

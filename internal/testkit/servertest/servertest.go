@@ -1,4 +1,4 @@
-// Package servertest runs servers of a test's own, which end with it.
+// Package servertest runs servers and containers of a test's own, which end with it.
 package servertest
 
 import (
