@@ -253,7 +253,11 @@ func refusal(because cell.Because, o cell.Observed, next cell.State) string {
 	}
 	switch {
 	case because == cell.KeepsScreen:
-		return fmt.Sprintf("nothing was sent: %s has the whole screen and shows no prompt that is known, so code would be keys to it; 'den type' and 'den keys' reach it, and code is for the shell again when it has ended", program)
+		then := ""
+		if o.Shell.Token != "" {
+			then = ", and code is for the shell again when it has ended"
+		}
+		return fmt.Sprintf("nothing was sent: %s has the whole screen and shows no prompt that is known, so code would be keys to it; 'den type' and 'den keys' reach it%s", program, then)
 	case because == cell.AsksTyped && shown == "":
 		return fmt.Sprintf("nothing was sent: %s reads something that the terminal does not show, most likely a password; 'den type TEXT --enter' answers it, 'den int' interrupts it", program)
 	case because == cell.AsksTyped:
