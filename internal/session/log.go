@@ -338,6 +338,7 @@ type Event struct {
 	// of a question (cell.Asking)
 	WaitingFor string                 `json:"waiting_for,omitempty"`
 	Question   string                 `json:"question,omitempty"`
+	InnerShell bool                   `json:"inner_shell,omitempty"` // as in cell.Result
 	Progress   *eventlog.TerminalWork `json:"progress,omitempty"`
 	Guess      bool                   `json:"guess,omitempty"` // of waiting: the kernel does not tell
 	Told       bool                   `json:"told,omitempty"`  // of a cell: a caller waited for it, and was told
@@ -395,13 +396,15 @@ func EventOf(ev eventlog.Event) (Event, bool) {
 
 			WaitingFor string `json:"waiting_for"`
 			Question   string `json:"question"`
+			InnerShell bool   `json:"inner_shell"`
 			Told       bool   `json:"told"`
 		}
 		if json.Unmarshal(ev.Data, &c) != nil {
 			return Event{}, false // of a newer den
 		}
 		return Event{
-			CellID: c.Cell, Status: c.Status, By: c.By, ExitCode: c.Exit, WaitingFor: c.WaitingFor, Question: c.Question, Told: c.Told, Seq: ev.Seq,
+			CellID: c.Cell, Status: c.Status, By: c.By, ExitCode: c.Exit, WaitingFor: c.WaitingFor, Question: c.Question, InnerShell: c.InnerShell,
+			Told: c.Told, Seq: ev.Seq,
 		}, true
 	case eventlog.Note:
 		var n struct {

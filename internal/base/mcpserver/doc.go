@@ -8,8 +8,9 @@
 // called something, and closes what belongs to it. [Server.Stdio] and
 // [Server.HTTP] return when all of them, and all calls, have ended.
 //
-// One goroutine is not waited for, the one that reads stdin: to close a process's
-// stdin does not end a read of it that is under way, and a client that keeps its
-// end open and says nothing would keep the server from ending. It ends with the
-// client, or with the process; what it reads until then is dropped.
+// Two goroutines are not waited for. One reads stdin: to close a process's stdin
+// does not end a read of it that is under way, and a client that keeps its end open
+// and says nothing would keep the server from ending. What it reads then is dropped.
+// The other writes to stdout the last answer, which a client that has left may never
+// read: to close stdout ends no write. Both end with the client, or with the process.
 package mcpserver

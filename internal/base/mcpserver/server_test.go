@@ -306,6 +306,30 @@ func TestStdioLines(t *testing.T) {
 	}
 }
 
+// A client that reads nothing, and leaves, does not keep the server.
+func TestStdioReadsNothing(t *testing.T) {
+	h := newHouse(t)
+	fromClient, toServer := io.Pipe()
+	_, toClient := io.Pipe() // a write to it waits for ever
+	served := make(chan error, 1)
+	go func() { served <- h.server.Stdio(t.Context(), fromClient, toClient) }()
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"ann","version":"9"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{bad json`, `{"jsonrpc":"2.0","id":2,"method":"ping"}`, `[]`,
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`,
+	} {
+		if _, err := io.WriteString(toServer, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	toServer.Close()
+	if err := await(t, "the server's end", served); err != nil {
+		t.Error(err)
+	}
+}
+
 // A call is cancelled by its caller, and tells how it goes before.
 func TestProgressAndCancel(t *testing.T) {
 	for name, begin := range map[string]func(h *house) sdk.Transport{

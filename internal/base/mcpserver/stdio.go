@@ -10,6 +10,7 @@ import (
 	"io"
 	"sync"
 	"syscall"
+	"time"
 
 	"den/internal/base/fault"
 
@@ -24,11 +25,17 @@ const maxLine = 16 << 20
 // ends. Nobody else may write to out.
 func (s *Server[C]) Stdio(ctx context.Context, in io.ReadCloser, out io.Writer) error {
 	defer s.end()
-	stop := context.AfterFunc(ctx, func() { s.hangUp("") })
+	c := &stdio{
+		in: in, out: out, received: make(chan received, maxReceived), closed: make(chan struct{}),
+		writing: make(chan struct{}, 1), left: make(chan struct{}), cancelled: map[jsonrpc.ID]bool{},
+	}
+	hangUp := func() {
+		s.hangUp("")
+		c.leave()
+	}
+	stop := context.AfterFunc(ctx, hangUp)
 	defer stop()
-	c := &stdio{in: in, out: out, messages: make(chan jsonrpc.Message), closed: make(chan struct{}), cancelled: map[jsonrpc.ID]bool{}}
-	// Who closes our stdin waits for no answers.
-	go c.receive(func() { s.hangUp("") })
+	go c.receive(hangUp) // who closes our stdin waits for no answers
 	err := s.sdk.Run(ctx, c)
 	if err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil || c.isUnread() {
 		return nil
@@ -41,15 +48,35 @@ func (s *Server[C]) Stdio(ctx context.Context, in io.ReadCloser, out io.Writer) 
 // client has cancelled is not answered.
 type stdio struct {
 	in       io.ReadCloser
-	messages chan jsonrpc.Message // closed by receive
-	closed   chan struct{}        // closed by Close
+	received chan received // closed by receive
+	closed   chan struct{} // closed by Close
 	once     sync.Once
-	failure  error // why messages was closed; set before that
+	failure  error // why received was closed; set before that
 
-	mu        sync.Mutex // guards the fields below; held while a message is written
-	out       io.Writer
-	unread    bool                // nobody reads: the client was killed
+	writing chan struct{} // a semaphore of one: it guards out
+	out     io.Writer
+	left    chan struct{} // closed lastAnswers after the client left, or the server ends
+	leaving sync.Once
+
+	mu        sync.Mutex          // guards the fields below
+	unread    bool                // nobody reads: the client was killed, or has left
 	cancelled map[jsonrpc.ID]bool // calls that are not to be answered
+}
+
+// received is a message, or the answer to what is none.
+type received struct {
+	message jsonrpc.Message
+	refusal []byte
+}
+
+// maxReceived bounds what a client may send before it is served. Of more the rest is
+// not read, nor that the client has left.
+const maxReceived = 100
+
+// leave gives the last answers a moment to be read. Then nothing is written any
+// more: a client that reads nothing does not keep the server.
+func (c *stdio) leave() {
+	c.leaving.Do(func() { time.AfterFunc(lastAnswers, func() { close(c.left) }) })
 }
 
 // Connect makes it its own transport.
@@ -60,7 +87,7 @@ func (*stdio) SessionID() string { return "" }
 
 // receive reads messages until the end, and then calls ended.
 func (c *stdio) receive(ended func()) {
-	defer close(c.messages)
+	defer close(c.received)
 	defer ended()
 	lines := bufio.NewReaderSize(c.in, 64<<10)
 	for {
@@ -121,8 +148,12 @@ func (c *stdio) take(line []byte, err error) {
 		return
 	}
 	c.noteCancelled(m)
+	c.pass(received{message: m})
+}
+
+func (c *stdio) pass(r received) {
 	select {
-	case c.messages <- m:
+	case c.received <- r:
 	case <-c.closed:
 	}
 }
@@ -143,7 +174,7 @@ func (c *stdio) refuse(code int64, why error) {
 	if err != nil {
 		panic(err) // plain values
 	}
-	_ = c.write(answer) // Best effort: the next answer fails as well.
+	c.pass(received{refusal: answer})
 }
 
 // noteCancelled notes the call that a message cancels.
@@ -175,16 +206,21 @@ const maxCancelled = 1000
 
 // Read returns the next message.
 func (c *stdio) Read(ctx context.Context) (jsonrpc.Message, error) {
-	select {
-	case m, more := <-c.messages:
-		if !more {
-			return nil, c.failure
+	for {
+		select {
+		case r, more := <-c.received:
+			switch {
+			case !more:
+				return nil, c.failure
+			case r.message != nil:
+				return r.message, nil
+			}
+			_ = c.write(r.refusal) // Best effort: the next answer fails as well.
+		case <-c.closed:
+			return nil, io.EOF
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-		return m, nil
-	case <-c.closed:
-		return nil, io.EOF
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 
@@ -211,11 +247,35 @@ func (c *stdio) takeCancelled(id jsonrpc.ID) bool {
 	return was
 }
 
+// errUnread is the error of a write that nobody reads, as that of a pipe is.
+var errUnread = fmt.Errorf("the client has left and reads nothing: %w", syscall.EPIPE)
+
+// write writes a line. Where nobody reads it, the write goes on when write has
+// returned: to close a pipe does not end it.
 func (c *stdio) write(line []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, err := c.out.Write(append(line, '\n'))
+	select {
+	case c.writing <- struct{}{}:
+	case <-c.left:
+		return c.noteWrite(errUnread)
+	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := c.out.Write(append(line, '\n'))
+		<-c.writing
+		written <- err
+	}()
+	select {
+	case err := <-written:
+		return c.noteWrite(err)
+	case <-c.left:
+		return c.noteWrite(errUnread)
+	}
+}
+
+func (c *stdio) noteWrite(err error) error {
 	if errors.Is(err, syscall.EPIPE) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.unread = true
 	}
 	return err

@@ -195,6 +195,12 @@ type Record struct {
 // Asks reports whether the cell waits for an answer of its caller.
 func (r Result) Asks() bool { return r.WaitingFor == ForInput || r.WaitingFor == ForContinuation }
 
+// ShowsQuestion reports whether the output ends with the question, as it does unless
+// that is a menu, or the output is cut.
+func (r Result) ShowsQuestion() bool {
+	return strings.HasSuffix(strings.TrimRight(r.Output, " \n"), strings.TrimRight(r.Question, " \n"))
+}
+
 // Final reports whether the cell is over.
 func (r Result) Final() bool { return r.Status.Final() }
 

@@ -87,6 +87,10 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 		return clearInput(o, s)
 	case clearing || !takes:
 		return Action{Do: Wait}, s
+	case o.keepsScreen(p, &s):
+		return Action{Do: Refuse, Status: Failed, By: ByRefusal, Because: KeepsScreen}, s
+	case o.asksTyped(p, &s):
+		return Action{Do: Refuse, Status: Failed, By: ByRefusal, Because: AsksTyped}, s
 	case o.standsHalf(s.Learned.Text):
 		if o.Ready || o.Quiet > quietRest {
 			return Action{Do: Refuse, Status: Failed, By: ByRefusal}, s
@@ -132,7 +136,7 @@ func decideMarks(p Program, o *Observed, s State) (a Action, next State, decided
 		return Action{Do: Refuse, Status: Failed, By: ByRefusal}, s, true
 	case begun:
 		return Action{Do: Wait}, s, true
-	case s.Marking == markOver && s.OnlyMarks:
+	case s.Marking == markOver && s.OnlyMarks, s.OnlyMarks && o.keepsScreen(p, &s):
 		return Action{Do: Refuse, Status: Failed, By: ByRefusal}, s, true
 	case s.Marking != "" || o.Pressed || !o.takesCode(false) || o.standsHalf(s.Learned.Text):
 		return a, s, false
@@ -453,10 +457,21 @@ type Action struct {
 	// LostMarks is set if the shell no longer prints marks. Its prompt is then
 	// the text left of the cursor.
 	LostMarks bool
+	// Because is why code is refused, if the input line is not.
+	Because Because
 	// Likely is set if a question could look the same, or if the terminal may show
 	// what was printed elsewhere than it was.
 	Likely bool
 }
+
+// Because is why code is refused.
+type Because string
+
+// The reasons beside what stands in the input line.
+const (
+	KeepsScreen Because = "screen" // a program draws the whole screen, and shows no prompt that is known
+	AsksTyped   Because = "asks"   // a command that no cell began asks something
+)
 
 // Result returns the cell's result according to an End action.
 func (a Action) Result() Result {

@@ -18,6 +18,8 @@ var (
 	busy       = pty.Readiness{State: pty.Busy, PID: 7}
 	lagging    = pty.Readiness{State: pty.Busy, PID: 7, Runs: true}
 	ready      = pty.Readiness{State: pty.Ready, PID: 7, Canonical: true}
+	echoing    = pty.Readiness{State: pty.Ready, PID: 7, Canonical: true, Echo: true}
+	editing    = pty.Readiness{State: pty.Ready, PID: 7}
 	unknown    = pty.Readiness{State: pty.Unknown, PID: 7}
 	onlyTimers = pty.Readiness{State: pty.Unknown, PID: 7, OnlyTimers: true}
 	gone       = pty.Readiness{State: pty.Unknown, Gone: true}
@@ -76,6 +78,7 @@ func own(o *Observed)         { o.Own = true }
 func asking(o *Observed)      { o.Asking = true }
 func hidden(o *Observed)      { o.CursorHidden = true }
 func altScreen(o *Observed)   { o.AltScreen = true }
+func byHand(o *Observed)      { o.Shell, o.Typed = runs, true }
 func notAnswered(o *Observed) { o.Answered, o.Heard = false, false }
 func notHeard(o *Observed)    { o.Heard = false }
 func standing(o *Observed)    { o.Probe, o.Standing = onlyTimers, timerRest+1 }
@@ -96,6 +99,12 @@ func exits(by By, code int, take Take) Action {
 }
 
 var refuses = Action{Do: Refuse, Status: Failed, By: ByRefusal}
+
+func refusesFor(why Because) Action {
+	a := refuses
+	a.Because = why
+	return a
+}
 
 func tells(what string) Action { return Action{Do: Tell, WaitingFor: what} }
 
@@ -295,6 +304,17 @@ func TestDecide(t *testing.T) {
 		{"refuse: the cursor stands before half a line", plain, unsent(python, half(HalfLine{Text: "half", Keys: true, Behind: true, Shown: true}), kernel(ready)), State{Lines: []string{"a"}, Learned: python}, refuses},
 		{"send: keys that left no line", plain, unsent(python, half(HalfLine{Text: "q", Shown: true}), kernel(ready)), State{Lines: []string{"a"}, Learned: python}, first(types("a", ThenEnter, Take{}))},
 		{"go on: half a line whose echo may be on its way (ssh)", plain, unsent(dollar, half(HalfLine{Text: "half"}), kernel(unknown), quiet(promptRest+longer)), State{Lines: []string{"a"}, Learned: dollar}, wait},
+		{"refuse: an editor on the whole screen", plain, unsent(Prompt{}, shell(runs), kernel(editing), altScreen), begin("a"), refusesFor(KeepsScreen)},
+		{"refuse: an editor that the kernel does not show", plain, unsent(Prompt{"x", 1}, kernel(raw), altScreen, quiet(innerRest+longer)), begin("a"), refusesFor(KeepsScreen)},
+		{"refuse: an editor whose text is as the shell's prompt", plain, unsent(dollar, shell(ShellMarks{Token: "t", Last: 'C', Began: true, Shown: "$ "}), kernel(editing), altScreen), State{Lines: []string{"a"}, Learned: dollar}, refusesFor(KeepsScreen)},
+		{"refuse: an editor, and no prompt that was given", given, unsent(Prompt{"x", 1}, kernel(editing), altScreen), begin("a"), refusesFor(KeepsScreen)},
+		{"refuse: no marks for an editor", plain, unsent(Prompt{}, shell(runs), kernel(editing), altScreen), State{Lines: []string{""}, OnlyMarks: true}, refuses},
+		{"type: a REPL on the whole screen", plain, unsent(python, shell(runs), kernel(editing), altScreen), State{Lines: []string{"a"}, Learned: python}, first(types("a", ThenEnter, Take{}))},
+		{"type: a shell that was left with the other screen", plain, unsent(dollar, shell(atPrompt), kernel(editing), altScreen), begin("a"), first(whole(types("a", AtOnce, Take{})))},
+		{"refuse: a command that was typed asks for a password", plain, unsent(Prompt{"Password: ", 10}, byHand, kernel(ready)), begin("a"), refusesFor(AsksTyped)},
+		{"refuse: a command that was typed asks", plain, unsent(question, byHand, kernel(echoing)), begin("a"), refusesFor(AsksTyped)},
+		{"type: a REPL that was begun by typing", plain, unsent(python, byHand, kernel(echoing)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"type: a program that was released asks", plain, unsent(question, shell(runs), kernel(echoing)), begin("a"), first(types("a", ThenEnter, Take{}))},
 		{"refuse the rest: somebody typed behind the command", plain, sent(dollar, shellEnded(back), stray(1, false, 0), half(HalfLine{Text: "half", Canonical: true}), blank, kernel(ready)), State{Lines: []string{"b"}, ByShell: true, Prompt: dollar}, refuses},
 		{"refuse the rest: somebody types at the prompt", plain, sent(Prompt{"$ half", 6}, shellEnded(ShellMarks{Token: "t", Last: inputPending, Ends: 1, Shown: "$ "}), stray(1, false, 1), half(HalfLine{Text: "half", Shown: true}), kernel(ready)), State{Lines: []string{"b"}, ByShell: true, Prompt: dollar}, refuses},
 		{"done: somebody types at the prompt behind it", plain, sent(Prompt{"$ half", 6}, shellEnded(ShellMarks{Token: "t", Last: inputPending, Ends: 1, Exit: 3, Shown: "$ "}), stray(1, false, 1), foreign, kernel(ready)), inShell, Action{Do: End, Status: Done, By: ByShell, HasExit: true, ExitCode: 3}},
@@ -315,7 +335,7 @@ func TestDecide(t *testing.T) {
 		{"marks: none where a prompt was given", given, unsent(far, kernel(raw), inside(Carries), quiet(innerRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
 		{"marks: none behind half a line", plain, unsent(Prompt{"me@far:~$ half", 14}, half(HalfLine{Text: "half", Shown: true}), kernel(pty.Readiness{State: pty.Ready, PID: 7}), inside(Reads)), begin("a"), refuses},
 		{"marks: none where nothing is shown of what is typed", plain, unsent(far, kernel(pty.Readiness{State: pty.Ready, Canonical: true}), inside(Reads)), begin("a"), first(types("a", ThenEnter, Take{}))},
-		{"marks: none on the alternate screen", plain, unsent(far, kernel(raw), inside(Carries), altScreen, quiet(innerRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"marks: none on the alternate screen", plain, unsent(far, kernel(raw), inside(Carries), altScreen, quiet(innerRest+longer)), State{Lines: []string{"a"}, Learned: far}, first(types("a", ThenEnter, Take{}))},
 		{"marks: none for what declined", plain, unsent(far, declinedAt(far), kernel(raw), inside(Carries), quiet(innerRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
 		{"marks: no answer yet", plain, unsent(Prompt{}, inquiry(Inquiry{Nonce: "n"}), kernel(raw), quiet(declineRest+longer)), marking(begin("a"), markAsked), wait},
 		{"marks: the prompt is as it was, and nothing came back yet (a slow line)", plain, unsent(far, inquiry(Inquiry{Nonce: "n"}), kernel(raw), quiet(declineRest+longer)), marking(begin("a"), markAsked), wait},

@@ -73,6 +73,7 @@ type Observed struct {
 	Blank     bool // the cursor stands where the shell's input begins, and nothing behind it
 	Bracket   bool // pastes are put in brackets
 	AltScreen bool
+	Typed     bool // the command that the shell runs was begun by no cell
 	Drawn     bool // the line left of the cursor has control sequences, as an editor's
 	Unusual   bool // text goes elsewhere than in a terminal that no program has changed, or looks other
 	// Inside is set only where it matters: see NeedsInside.
@@ -294,6 +295,34 @@ type State struct {
 // at the end of the last cell.
 func Begin(code string, learned Prompt) State {
 	return State{Lines: strings.Split(strings.TrimRight(code, "\n"), "\n"), Learned: learned}
+}
+
+// keepsScreen reports whether a program that draws the whole screen reads the
+// terminal, and no prompt: an editor takes code for keys. A prompt is what the user
+// gave, or what ended the last cell of the same program; text may look like one.
+func (o *Observed) keepsScreen(p Program, s *State) bool {
+	left, learned := o.Left.Text, s.Learned.Text
+	switch {
+	case !o.AltScreen || p.Hook || o.Shell.Token != "" && !o.Shell.runs():
+		return false
+	case p.Prompt != "":
+		return !strings.HasSuffix(strings.TrimRight(left, " "), p.Prompt)
+	case learned == "" || o.Shell.Token != "" && SamePrompt(learned, o.Shell.Shown):
+		return true
+	}
+	return !SamePrompt(left, learned) && !strings.HasSuffix(left, learned) && !OtherPath(left, learned)
+}
+
+// asksTyped reports whether a command that somebody typed at the shell's prompt asks
+// a question, and code would be the answer: for a secret, as the terminal shows, or
+// a line that ends as a question. A program with an editor of its own may be a REPL.
+func (o *Observed) asksTyped(p Program, s *State) bool {
+	if !p.plain() || !o.Typed || !o.Ready || !o.Probe.Canonical {
+		return false
+	}
+	left := strings.TrimSpace(o.Left.Text)
+	known := s.Learned.Text != "" && !SamePrompt(s.Learned.Text, o.Shell.Shown) && SamePrompt(o.Left.Text, s.Learned.Text)
+	return !known && (!o.Probe.Echo || left != "" && strings.ContainsRune("?:]", rune(left[len(left)-1])))
 }
 
 // isCleared reports whether the shell discarded its input line without a new

@@ -208,6 +208,9 @@ func (c *core) marksLocked() {
 		case 'C', 'D':
 			c.Echo.promptOver(c.term)
 		}
+		if m.Kind == 'C' {
+			c.Typed = c.cell == nil
+		}
 		if c.cell == nil {
 			continue
 		}

@@ -173,11 +173,12 @@ func (cs *cells) begin(req wire.Run, known []cell.Known, onlyMarks bool) (r *run
 	return r, id, nil
 }
 
-// waysOut names what can be done about a cell that does not end, and lastWays what
-// is left where Ctrl-C does not end it.
+// waysOut names what can be done about a cell that runs on, and waysOutAfterInt where
+// Ctrl-C did not end it.
 const (
-	waysOut  = "'den poll' tells how it goes; 'den answer', 'den type' and 'den keys' reach its program; 'den int' interrupts it; " + lastWays
-	lastWays = "'den release' gives the session back and leaves the program running; 'den kill' ends the session"
+	waysOut         = "'den poll' tells how it goes; 'den answer', 'den type' and 'den keys' reach its program; 'den int' interrupts it; " + lastWays
+	waysOutAfterInt = "'den int' presses it again; 'den signal' sends other signals; " + lastWays
+	lastWays        = "'den release' gives the session back and leaves the program running; 'den kill' ends the session"
 )
 
 // cellEvent is the log's entry about a cell.
@@ -190,6 +191,7 @@ type cellEvent struct {
 	// of a question
 	WaitingFor string `json:"waiting_for,omitempty"`
 	Question   string `json:"question,omitempty"`
+	InnerShell bool   `json:"inner_shell,omitempty"`
 	// Told says that a caller waits for it, who is told in another way.
 	Told bool `json:"told,omitempty"`
 }
@@ -197,7 +199,8 @@ type cellEvent struct {
 // event logs a change of a cell.
 func (cs *cells) event(status string, r cell.Result, code string, told bool) uint64 {
 	raw, err := json.Marshal(cellEvent{
-		Cell: r.CellID, Status: status, Code: code, By: r.By, Exit: r.ExitCode, WaitingFor: r.WaitingFor, Question: r.Question, Told: told,
+		Cell: r.CellID, Status: status, Code: code, By: r.By, Exit: r.ExitCode,
+		WaitingFor: r.WaitingFor, Question: r.Question, InnerShell: r.InnerShell, Told: told,
 	})
 	if err != nil {
 		panic(err) // plain values

@@ -74,6 +74,7 @@ type coreState struct {
 	Inputs    int             `json:"inputs,omitempty"`  // that no cell typed
 	Told      int             `json:"told,omitempty"`    // how many of them there were when a caller was last told that what it waited for has come
 	Settled   int             `json:"settled,omitempty"` // and when a turn last ended
+	Typed     bool            `json:"typed,omitempty"`   // the last command of the shell with marks was begun by no cell
 	Stray     cell.StrayInput `json:"stray,omitzero"`
 	SyncSince time.Duration   `json:"sync_since,omitempty"` // when the program began a synchronised update
 	Echo      echoes          `json:"echo,omitzero"`

@@ -157,6 +157,7 @@ func (r *running) observe() (o cell.Observed, activity uint64) {
 	// What the shell's editor is about to ask is answered before code is typed.
 	o.Foreign = c.Foreign || c.shell.Elsewhere() && c.shell.Silent && c.shell.Asks && !c.editorAsked
 	o.Stray, o.Inputs = c.Stray, c.Inputs
+	o.Typed = c.Typed && c.shell.Last == 'C'
 	o.Blank = o.Stray.Pending && c.inputBlankLocked()
 	o.Half = cell.HalfLine{Text: string(c.Line.Text), Keys: c.Line.Keys}
 	// The program was idle when the last cell ended, and nothing happened
@@ -220,7 +221,7 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 		r.finish(a.Result(), unsent(a, o))
 		return true
 	case cell.Refuse:
-		r.finish(a.Result(), refusal(o, next))
+		r.finish(a.Result(), refusal(a.Because, o, next))
 		return true
 	}
 	if err != nil {
@@ -250,9 +251,22 @@ func unsent(a cell.Action, o cell.Observed) string {
 }
 
 // refusal says why code was not sent.
-func refusal(o cell.Observed, next cell.State) string {
-	shown := strings.TrimSpace(o.Left.Text)
+func refusal(because cell.Because, o cell.Observed, next cell.State) string {
+	shown, program := strings.TrimSpace(o.Left.Text), "the program"
+	if o.Probe.Command != "" {
+		program = fmt.Sprintf("'%s' (pid %d)", o.Probe.Command, o.Probe.PID)
+	}
 	switch {
+	case because == cell.KeepsScreen:
+		then := ""
+		if o.Shell.Token != "" {
+			then = ", and code is for the shell again when it has ended"
+		}
+		return fmt.Sprintf("nothing was sent: %s has the whole screen and shows no prompt that is known, so code would be keys to it; 'den type' and 'den keys' reach it%s", program, then)
+	case because == cell.AsksTyped && shown == "":
+		return fmt.Sprintf("nothing was sent: %s reads something that the terminal does not show, most likely a password; 'den type TEXT --enter' answers it, 'den int' interrupts it", program)
+	case because == cell.AsksTyped:
+		return fmt.Sprintf("nothing was sent: %s asks %q; 'den type TEXT --enter' answers it, 'den int' interrupts it", program, shown)
 	case next.OnlyMarks || next.Marking != "" && !o.Sent:
 		return fmt.Sprintf("nothing was sent: the program was asked for the marks of a shell, and gave none; it shows %q", shown)
 	case o.Sent:

@@ -85,7 +85,7 @@ func (cs *cells) interruptCell(ctx context.Context, r *running, limit time.Durat
 		return res, ctx.Err()
 	}
 	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' has not ended %s after Ctrl-C: %s has the terminal", res.CellID, limit, cs.h.describeForeground()),
-		"'den int' presses it again; 'den signal' sends other signals; %s", lastWays)
+		"%s", waysOutAfterInt)
 }
 
 // markPressed records that the cell was interrupted. It reports whether its

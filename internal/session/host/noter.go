@@ -297,8 +297,11 @@ func (r *running) questionLocked(before *attention.Question) *attention.Question
 		return nil
 	}
 	text := cmp.Or(r.life.AskedLeft, rec.Question) // a line: lists show it
-	if text == "" {
+	switch {
+	case text == "":
 		text = "the program waits for " + rec.WaitingFor
+	case rec.InnerShell:
+		text = "an inner shell is at its prompt: " + text
 	}
 	if before != nil && before.Text == text {
 		return before

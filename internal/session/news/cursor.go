@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"den/internal/base/fault"
@@ -16,6 +17,7 @@ import (
 	"den/internal/base/ident"
 	"den/internal/base/statefile"
 	"den/internal/session"
+	"den/internal/session/cell"
 	"den/internal/session/home"
 )
 
@@ -39,6 +41,23 @@ type Place struct {
 	Text    uint64 `json:"text,omitempty"`
 	Idle    uint64 `json:"idle,omitempty"`
 	Waiting uint64 `json:"waiting,omitempty"`
+	// Had are the ends that the caller has from other answers, and that the log
+	// has yet to say: ids of cells, and SessionEnd.
+	Had []string `json:"had,omitempty"`
+}
+
+// SessionEnd stands for the session's end among those of its cells.
+const SessionEnd = "session"
+
+// MaxHad bounds them: of more the oldest are told again.
+const MaxHad = 16
+
+// Have keeps that the caller has an end from another answer.
+func (p *Place) Have(end string) {
+	if !slices.Contains(p.Had, end) {
+		had := append(slices.Clone(p.Had), end)
+		p.Had = had[max(0, len(had)-MaxHad):]
+	}
 }
 
 // Shown is the beginning of a cell's output that was told.
@@ -125,6 +144,36 @@ func (k *Kept) Lock(ctx context.Context, sessions []*session.Session) (err error
 // Advance keeps how far the caller is told now. Sessions that it did not ask
 // about stay as they are; those that are gone are forgotten.
 func (k *Kept) Advance(to Cursor, root home.Home) error {
+	return k.change(root, func(c Cursor) Cursor { return c.With(to) })
+}
+
+// Had keeps that the caller of a name has the end of a session, or of the cell whose
+// record is given, from another answer.
+func Had(root home.Home, name string, s *session.Session, ended *cell.Record, now time.Time) error {
+	end := SessionEnd
+	if ended != nil {
+		end = ended.CellID
+	}
+	k, err := Open(root, name, now)
+	if err != nil || k.Sessions[s.Dir.ID].told(end, ended) {
+		return err
+	}
+	return k.change(root, func(c Cursor) Cursor {
+		place := c.Sessions[s.Dir.ID]
+		if !place.told(end, ended) {
+			place.Have(end)
+		}
+		return c.With(Cursor{Sessions: map[string]Place{s.Dir.ID: place}})
+	})
+}
+
+// told reports whether the caller has an end, here or from another answer.
+func (p Place) told(end string, ended *cell.Record) bool {
+	return p.Over || ended != nil && p.Seq > ended.EndSeq || slices.Contains(p.Had, end)
+}
+
+// change writes the cursor as it is to be, given how others have left it.
+func (k *Kept) change(root home.Home, to func(Cursor) Cursor) error {
 	all, err := filelock.Wait(context.Background(), filepath.Join(k.dir, ".lock")) // no cursor has this name
 	if err != nil {
 		return err
@@ -133,7 +182,7 @@ func (k *Kept) Advance(to Cursor, root home.Home) error {
 	if err := k.load(); err != nil { // others may have advanced it
 		return err
 	}
-	k.Cursor = k.With(to)
+	k.Cursor = to(k.Cursor)
 	maps.DeleteFunc(k.Sessions, func(id string, _ Place) bool {
 		_, err := os.Lstat(root.Dir(id).Path)
 		return errors.Is(err, fs.ErrNotExist)

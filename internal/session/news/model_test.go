@@ -321,6 +321,43 @@ func TestOutputOnce(t *testing.T) {
 	}
 }
 
+// What a caller has from another answer is not told again, and nothing else is left
+// out for it; another caller is told.
+func TestHadEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s, a, b := w.open("s"), &caller{name: "a"}, &caller{name: "b"}
+	had := func(ended *cell.Record) {
+		t.Helper()
+		w.check(news.Had(w.root, "a", session.In(s.dir, session.Options{}), ended, time.Now()))
+	}
+	expect := func(c *caller, want ...string) {
+		t.Helper()
+		if c.next(t, w, never); !slices.Equal(c.told, want) {
+			t.Fatalf("%s was told %q, want %q", c.name, c.told, want)
+		}
+		c.told = nil
+	}
+	s.fire()
+	s.end(1, false)
+	s.fire()
+	s.append(eventlog.Note, `{"notify":{"message":"m","from":"x"}}`)
+	s.end(2, false)
+	ended := s.cell
+	had(&ended)
+	had(&ended) // looking twice is no more
+	s.fire()
+	expect(a, "s done 1", "s notify m")
+	expect(b, "s done 1", "s notify m", "s done 2")
+	had(&ended) // behind it in the log
+	s.end(3, false)
+	expect(a, "s done 3")
+	s.exit(false)
+	had(nil)
+	expect(a)
+	expect(b, "s done 3", "s closed")
+}
+
 // A question that was answered ends no wait: it is told with what comes next.
 func TestPastQuestionsEndNoWait(t *testing.T) {
 	t.Parallel()

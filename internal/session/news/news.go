@@ -99,6 +99,9 @@ type Answer struct {
 	// What the sessions do now: their cells run, or ask what was told.
 	Running []string `json:"running,omitempty"`
 	Asking  []string `json:"asking,omitempty"`
+	// InnerShells are those of Asking of which what asks is the prompt of a shell
+	// inside the program: the next cell is for it.
+	InnerShells []string `json:"inner_shells,omitempty"`
 
 	// Cursor is how far the caller is told, once it has the answer.
 	Cursor Cursor `json:"-"`
@@ -165,7 +168,7 @@ func newCollector(sessions []*session.Session, cur Cursor, req Request) *collect
 	c := &collector{req: req, begun: cur.Begun}
 	for _, s := range sessions {
 		place, known := cur.Sessions[s.Dir.ID]
-		c.sources = append(c.sources, &source{s: s, place: place, known: known, warn: req.Warn})
+		c.sources = append(c.sources, &source{s: s, place: place, known: known && place.Seq > 0, warn: req.Warn})
 	}
 	return c
 }
@@ -233,6 +236,9 @@ func (c *collector) tell(ctx context.Context, status string) (Answer, error) {
 		case err != nil || r.Final():
 		case r.Asks():
 			a.Asking = append(a.Asking, src.name)
+			if r.InnerShell {
+				a.InnerShells = append(a.InnerShells, src.name)
+			}
 		default:
 			a.Running = append(a.Running, src.name)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"den/internal/session"
@@ -52,7 +53,7 @@ func (e *Event) addResult(ctx context.Context, cut session.Run) error {
 		return nil
 	}
 	if e.Status == cell.Asking && (!r.Asks() || r.Question != e.Question) {
-		e.Past, r.WaitingFor, r.Question = true, e.WaitingFor, e.Question // another one may be asked by now
+		e.Past, r.WaitingFor, r.Question, r.InnerShell = true, e.WaitingFor, e.Question, false // another one may be asked by now
 	}
 	if e.ExitCode == nil {
 		e.ExitCode = r.ExitCode
@@ -101,5 +102,10 @@ func (e *Event) addScreen(ctx context.Context, cut session.Run) {
 		e.of.warn(err)
 		return
 	}
-	e.Screen, _ = cell.Cut(strings.TrimRight(shot.Screen.Text, "\n "), cut.MaxLines)
+	text := strings.TrimRight(shot.Screen.Text, "\n ")
+	if cut.Only != nil {
+		lines := strings.Split(text, "\n")
+		text = strings.Join(slices.DeleteFunc(lines, func(line string) bool { return !cut.Only.MatchString(line) }), "\n")
+	}
+	e.Screen, _ = cell.Cut(text, cut.MaxLines)
 }

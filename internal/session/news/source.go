@@ -21,7 +21,7 @@ type source struct {
 	s     *session.Session
 	name  string
 	place Place
-	known bool // the cursor has a place in it
+	known bool // the cursor has a place in its log
 	// program: it is no shell, and no keeper's agent. It says by itself when it
 	// waits for input, as long as it has run no cell.
 	program bool
@@ -76,7 +76,7 @@ func (src *source) scan(begun time.Time) (found []Event, err error) {
 	}
 	if m.Status.Final() && !src.place.Over {
 		src.place.Over = true
-		if !src.wasKilled(m) {
+		if !src.wasKilled(m) && !src.had(SessionEnd) {
 			add(Event{Status: session.StatusClosed, Time: m.Ended, Ending: m.Ending(), ExitCode: m.ExitCode, ExitSignal: m.ExitSignal})
 		}
 	}
@@ -108,7 +108,7 @@ func (src *source) read(m *home.Manifest, begun time.Time, add func(Event)) erro
 		if ok && e.CellID != "" {
 			src.place.Last = happened(e.CellID, e.Status, e.Question)
 		}
-		if !ok || !src.isTold(e, m) {
+		if !ok || e.CellEnded() && src.had(e.CellID) || !src.isTold(e, m) {
 			continue
 		}
 		told := Event{Status: e.Status, Time: m.Created.Add(ev.Time), From: e.From, Message: e.Message, ExitCode: e.ExitCode, seq: ev.Seq}
@@ -116,10 +116,11 @@ func (src *source) read(m *home.Manifest, begun time.Time, add func(Event)) erro
 		case e.CellID != "":
 			told.Result = &cell.Result{
 				CellID: e.CellID, Status: cell.Status(e.Status), By: cell.By(e.By), ExitCode: e.ExitCode, WaitingFor: e.WaitingFor, Question: e.Question,
+				InnerShell: e.InnerShell,
 			}
 		case e.Status == session.StatusClosed:
 			src.place.Over = true
-			if src.wasKilled(m) {
+			if src.wasKilled(m) || src.had(SessionEnd) {
 				continue
 			}
 			if code, err := strconv.Atoi(string(ev.Data)); err == nil {
@@ -155,6 +156,16 @@ func (src *source) isTold(e session.Event, m *home.Manifest) bool {
 		return false
 	}
 	return e.By != string(cell.ByExit) || !src.wasKilled(m)
+}
+
+// had reports whether the caller has an end from another answer. It is asked once.
+func (src *source) had(end string) bool {
+	at := slices.Index(src.place.Had, end)
+	if at < 0 {
+		return false
+	}
+	src.place.Had = slices.Delete(slices.Clone(src.place.Had), at, at+1)
+	return true
 }
 
 // wasKilled reports whether 'den kill' ended the session before the call waited

@@ -3,6 +3,7 @@ package news
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,16 +22,25 @@ func (a Answer) Print(w io.Writer) {
 			}
 		}
 	}
-	var rest []string
-	if len(a.Running) > 0 {
-		rest = append(rest, "running: "+strings.Join(a.Running, ", "))
+	if now := a.Now(); len(a.Events) > 0 && now != "" {
+		fmt.Fprintf(w, "[%s]\n", now)
 	}
-	if len(a.Asking) > 0 {
-		rest = append(rest, "asking: "+strings.Join(a.Asking, ", "))
+}
+
+// Now says what the sessions do, or "" if none has a cell.
+func (a Answer) Now() string {
+	isShell := func(name string) bool { return slices.Contains(a.InnerShells, name) }
+	asking := slices.DeleteFunc(slices.Clone(a.Asking), isShell)
+	var now []string
+	for _, is := range []struct {
+		what string
+		of   []string
+	}{{"running", a.Running}, {"asking", asking}, {"an inner shell is at its prompt", a.InnerShells}} {
+		if len(is.of) > 0 {
+			now = append(now, is.what+": "+strings.Join(is.of, ", "))
+		}
 	}
-	if len(a.Events) > 0 && len(rest) > 0 {
-		fmt.Fprintf(w, "[%s]\n", strings.Join(rest, "; "))
-	}
+	return strings.Join(now, "; ")
 }
 
 func (e *Event) output() string {
@@ -55,11 +65,15 @@ func (e *Event) describe() string {
 func (e *Event) what() string {
 	switch e.Status {
 	case cell.Asking:
-		switch shown := strings.TrimRight(e.output(), " \n"); {
+		switch {
 		case e.Past:
 			return fmt.Sprintf("asked %q, which is over", e.Question)
-		case e.Question != "" && strings.HasSuffix(shown, e.Question):
+		case e.Result != nil && e.InnerShell:
+			return "a shell inside is at its prompt: run gives it code"
+		case e.Question != "" && e.ShowsQuestion():
 			return "asks" // its output ends with the question
+		case e.Question == "":
+			return "waits for " + e.WaitingFor
 		}
 		return fmt.Sprintf("asks %q", e.Question)
 	case Text:

@@ -107,7 +107,8 @@ func (c *Client) isIdle(t *terminal, now time.Time) bool {
 		return false
 	}
 	if m, err := t.s.Dir.Inspect(); err == nil && m.Status == home.Running {
-		if code, _ := codeOf(t.s); code == codeRuns {
+		var l Listed
+		if l.addCode(t.s); l.Code == codeRuns {
 			return false
 		}
 	}
@@ -218,11 +219,13 @@ type Listed struct {
 	Status   home.Status `json:"status"`
 	Code     string      `json:"code,omitempty"` // running or asking: what was given to it and is not done
 	Question string      `json:"question,omitempty"`
-	Command  []string    `json:"command"`
-	Cols     int         `json:"cols"`
-	Rows     int         `json:"rows"`
-	Created  time.Time   `json:"created"`
-	ExitCode *int        `json:"exit_code,omitempty"`
+	// InnerShell says that Question is the prompt of a shell inside the program.
+	InnerShell bool      `json:"inner_shell,omitempty"`
+	Command    []string  `json:"command"`
+	Cols       int       `json:"cols"`
+	Rows       int       `json:"rows"`
+	Created    time.Time `json:"created"`
+	ExitCode   *int      `json:"exit_code,omitempty"`
 }
 
 // The values of Listed.Code.
@@ -257,23 +260,23 @@ func (c *Client) List(context.Context) ([]Listed, error) {
 			Command: m.Command, Cols: m.Cols, Rows: m.Rows, Created: m.Created, ExitCode: m.ExitCode,
 		}
 		if m.Status.Active() {
-			l.Code, l.Question = codeOf(session.In(d, c.o.Session))
+			l.addCode(session.In(d, c.o.Session))
 		}
 		all = append(all, l)
 	}
 	return all, nil
 }
 
-// codeOf tells whether a session's last code is done, and what it asks.
-func codeOf(s *session.Session) (code, question string) {
+// addCode adds whether a session's last code is done, and what it asks.
+func (l *Listed) addCode(s *session.Session) {
 	rec, err := s.Cells().Load("")
 	switch {
 	case err != nil || rec.Final(): // mostly nothing was run yet
-		return "", ""
 	case rec.Asks():
-		return codeAsks, rec.Question
+		l.Code, l.Question, l.InnerShell = codeAsks, rec.Question, rec.InnerShell
+	default:
+		l.Code = codeRuns
 	}
-	return codeRuns, ""
 }
 
 func (c *Client) warn(err error) {

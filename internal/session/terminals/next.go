@@ -22,6 +22,7 @@ func (c *Client) Next(ctx context.Context, req news.Request, report func(line st
 	req.Cut, req.Warn = session.Run{MaxBytes: c.o.Limits.Output}, c.warn
 	var sessions []*session.Session
 	byID := map[string]*terminal{}
+	had := map[*terminal]int{}
 	cur := c.cursor.With(news.Cursor{})
 	for _, t := range c.owned() {
 		defer c.begin(t)()
@@ -30,6 +31,11 @@ func (c *Client) Next(ctx context.Context, req news.Request, report func(line st
 		if shown := c.shownOf(t); shown.cell != "" {
 			place.Show(shown.cell, shown.output)
 		}
+		ends := c.hadOf(t)
+		for _, end := range ends {
+			place.Have(end)
+		}
+		had[t] = len(ends)
 		cur.Sessions[t.s.Dir.ID] = place
 	}
 	if len(sessions) == 0 {
@@ -45,7 +51,32 @@ func (c *Client) Next(ctx context.Context, req news.Request, report func(line st
 	for _, s := range a.Told {
 		c.toldBy(byID[s.Dir.ID])
 	}
+	for t, n := range had {
+		c.passedOn(t, n)
+	}
 	return a, nil
+}
+
+// have keeps that the client was told an end.
+func (c *Client) have(t *terminal, end string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.had = append(t.had, end); len(t.had) > news.MaxHad {
+		t.had = slices.Clone(t.had[1:])
+	}
+}
+
+func (c *Client) hadOf(t *terminal) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(t.had)
+}
+
+// passedOn drops the first n ends: the cursor has them.
+func (c *Client) passedOn(t *terminal, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.had = t.had[min(n, len(t.had)):]
 }
 
 func (c *Client) shownOf(t *terminal) shown {

@@ -13,6 +13,7 @@ import (
 	"den/internal/base/filelock"
 	"den/internal/session"
 	"den/internal/session/home"
+	"den/internal/session/news"
 	"den/internal/session/wire"
 )
 
@@ -327,12 +328,16 @@ func (c *Client) Wait(ctx context.Context, ref string, conditions wire.Wait, rep
 	if err != nil {
 		return Waited{}, advise(err, nil)
 	}
+	if r.ExitCode != nil && r.Status != wire.WaitCommandEnded {
+		c.have(t, news.SessionEnd)
+	}
 	return Waited{Session: t.name, WaitResult: r}, nil
 }
 
 // Shot is a screen.
 type Shot struct {
-	Session string
+	Session  string
+	Question string // that its code asks now, or ""
 	*wire.Snapshot
 }
 
@@ -352,7 +357,11 @@ func (c *Client) Snapshot(ctx context.Context, ref string, ago time.Duration, sc
 	if err != nil {
 		return Shot{}, advise(err, hints{fault.NotFound: "the recording no longer has that moment"})
 	}
-	return Shot{Session: t.name, Snapshot: shot}, nil
+	taken := Shot{Session: t.name, Snapshot: shot}
+	if r, err := t.s.Poll(""); err == nil && r.Asks() && ago == 0 {
+		taken.Question = r.Question
+	}
+	return taken, nil
 }
 
 // Recording returns the directory of a terminal's event log.

@@ -132,6 +132,9 @@ func (c *Client) waitFor(ctx context.Context, t *terminal, w Waiting, call func(
 	if r.Status != cell.Fired {
 		c.skipShown(t, &res)
 	}
+	if r.Final() {
+		c.have(t, r.CellID)
+	}
 	return res, nil
 }
 
@@ -191,7 +194,7 @@ func noteOn(r cell.Result) string {
 	case r.Status == cell.Unsure:
 		return "not certain: the program has been silent, and nothing says that it is done; snapshot shows its screen"
 	case r.By == cell.ByRefusal:
-		return "nothing was sent: snapshot shows what stands in the line; empty it with keys"
+		return "nothing was sent: snapshot shows what is there; type and keys reach it"
 	}
 	return ""
 }

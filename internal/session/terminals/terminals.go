@@ -93,6 +93,7 @@ type terminal struct {
 	used  time.Time // when the last one ended
 	asked string    // the question that the client was told last, if it has not typed since; or ""
 	shown shown     // what the client was told of code that was not done
+	had   []string  // the ends that it was told by others than Next since that was called, as news.Place has them
 }
 
 // New makes a client; by is what it says that it is, or "".

@@ -116,7 +116,11 @@ A first look:
 		if name, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "unknown flag: --"), "="); isClusterFlag(name) {
 			return fault.Hintf(fault.Errorf(fault.Usage, "%w", err), "it stands before the verb: 'den --%s ... %s'", name, cmd.Name())
 		}
-		return fault.Hintf(fault.Errorf(fault.Usage, "%w", err), "'%s --help' lists the flags", cmd.CommandPath())
+		hint := fmt.Sprintf("'%s --help' lists the flags", cmd.CommandPath())
+		if word := unknownFlag(err); word != "" && slices.Contains(typingVerbs, cmd.Name()) {
+			hint = fmt.Sprintf("what begins with '-' and is to be typed stands behind '--': '%s SESSION -- %s'; %s", cmd.CommandPath(), word, hint)
+		}
+		return fault.Hintf(fault.Errorf(fault.Usage, "%w", err), "%s", hint)
 	})
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&a.json, "json", "j", false, "print one JSON object (streams: one per line)")
@@ -494,4 +498,17 @@ func cultureAgentWords(verb string, rest []string) []string {
 		file = nil // the nick alone leads to its socket
 	}
 	return slices.Concat(words, file, args)
+}
+
+// typingVerbs are those whose words a program gets.
+var typingVerbs = []string{"run", "fire", "answer", "type"}
+
+// unknownFlag returns the word that was taken for a flag, or "".
+func unknownFlag(err error) string {
+	for _, begin := range []string{"unknown flag: ", "unknown shorthand flag: "} {
+		if word, ok := strings.CutPrefix(err.Error(), begin); ok {
+			return word[strings.LastIndexByte(word, ' ')+1:] // 'N' in -N
+		}
+	}
+	return ""
 }

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"den/internal/base/fault"
 	"den/internal/session"
+	"den/internal/session/cell"
 	"den/internal/session/home"
 	"den/internal/session/news"
 
@@ -37,7 +37,8 @@ func (a *app) nextCmd() *cobra.Command {
 cell asks something or has ended, a message of 'den notify', the session's end, and with
 --text, --regex or --idle what these wait for. Without SESSION it is about all sessions of
 the Home. Each event is told once, in order, with the output that is new. What 'run',
-'answer' or 'int' returned is not told again.
+'answer' or 'int' returned is not told again, nor an end that the caller has from 'poll'
+or 'wait'.
 
 It returns at the first event, with all that are there; with --all when no cell runs any
 more. If nothing runs that could end or ask, it returns at once (exit 4). What was told is
@@ -56,8 +57,33 @@ kept by the name of the caller, --as NAME.`,
 	f.Var(&o.idle, "idle", "also return when a program at work is silent for this long")
 	f.IntVar(&o.maxLines, "max-lines", 0, "print at most `N` lines of each output: the first and the last")
 	f.StringVar(&o.grep, "grep", "", "print only lines of output that match the regular expression `R`")
-	f.StringVar(&o.as, "as", "", "the `NAME` under which it is kept what was told (default $DEN_SESSION, else \"default\")")
+	addCaller(cmd, &o.as)
 	return cmd
+}
+
+// caller is the name under which it is kept what was told.
+func (a *app) caller(as string) string { return cmp.Or(as, a.getenv("DEN_SESSION"), "default") }
+
+// had keeps that the caller of this name has an end: of a cell, or with "" of the
+// session. 'next' does not tell it again.
+func (a *app) had(s *session.Session, id, as string) {
+	if s.Dir.Path == "" {
+		return
+	}
+	var ended *cell.Record
+	if id != "" {
+		rec, err := s.Cells().Load(id)
+		if err != nil {
+			return
+		}
+		ended = &rec
+	}
+	_ = news.Had(s.Dir.Home, a.caller(as), s, ended, time.Now()) // Best effort: else it is told again.
+}
+
+// addCaller adds the flag that says who is told.
+func addCaller(cmd *cobra.Command, as *string) {
+	cmd.Flags().StringVar(as, "as", "", "the `NAME` under which it is kept what was told (default $DEN_SESSION, else \"default\")")
 }
 
 // request returns what the flags mean.
@@ -92,7 +118,7 @@ func (a *app) runNext(ctx context.Context, names []string, o nextOptions) error 
 	if err != nil {
 		return err
 	}
-	k, err := news.Open(root, cmp.Or(o.as, a.getenv("DEN_SESSION"), "default"), time.Now())
+	k, err := news.Open(root, a.caller(o.as), time.Now())
 	if err != nil {
 		return err
 	}
@@ -178,15 +204,15 @@ func (a *app) othersOf(root home.Home, cur news.Cursor) ([]*session.Session, err
 
 // nothingNew returns the error of an answer without events, or nil.
 func nothingNew(told news.Answer, took time.Duration) error {
-	asking := ""
-	if len(told.Asking) > 0 {
-		asking = "; these still ask: " + strings.Join(told.Asking, ", ")
-	}
 	switch told.Status {
 	case news.TimedOut:
-		return fault.Errorf(fault.Timeout, "nothing happened within %v; these run: %s%s", took.Round(time.Second), cmp.Or(strings.Join(told.Running, ", "), "none"), asking)
+		return fault.Errorf(fault.Timeout, "nothing happened within %v; %s", took.Round(time.Second), cmp.Or(told.Now(), "no cell runs"))
 	case news.Nothing:
-		return fault.Hintf(fault.Errorf(fault.NotRunning, "nothing runs that could end or ask%s", asking), "'den fire' runs code, 'den answer' answers; --text waits for a text")
+		now := ""
+		if told.Now() != "" {
+			now = "; still " + told.Now()
+		}
+		return fault.Hintf(fault.Errorf(fault.NotRunning, "nothing runs that could end or ask%s", now), "'den fire' runs code, 'den answer' answers; --text waits for a text")
 	}
 	return nil
 }

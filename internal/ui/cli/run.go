@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -174,6 +175,9 @@ func (a *app) answerCell(s *session.Session, r cell.Result, raw bool) error {
 
 func (a *app) explainCell(r cell.Result, err error) {
 	fmt.Fprintf(a.stderr, "den: %v\n", err)
+	if r.Asks() && !r.ShowsQuestion() {
+		fmt.Fprintf(a.stderr, "it asks:\n%s\n", r.Question)
+	}
 	switch {
 	case r.WaitingFor == cell.ForProgram:
 		fmt.Fprintln(a.stderr, "hint: it is sent as soon as the program takes it (a shell may still run its start-up files); 'den snapshot' shows what it does, 'den int' cancels the cell")
@@ -188,7 +192,7 @@ func (a *app) explainCell(r cell.Result, err error) {
 	case r.Status == cell.Unsure:
 		fmt.Fprintln(a.stderr, "hint: 'den snapshot' shows what it does; 'den new --prompt P' makes the ends of cells certain")
 	case r.By == cell.ByRefusal:
-		fmt.Fprintln(a.stderr, "hint: 'den snapshot' shows the line; empty it with 'den keys', or 'den kill' ends the session")
+		fmt.Fprintln(a.stderr, "hint: 'den snapshot' shows it; 'den keys' empties a line or leaves a program, 'den kill' ends the session")
 	case r.Status == cell.TimedOut:
 		fmt.Fprintln(a.stderr, "hint: it runs on; 'den poll' tells how it goes, 'den int' interrupts it, 'den release' gives the session back, 'den kill' ends it")
 	}
@@ -227,6 +231,7 @@ func (a *app) fireCmd() *cobra.Command {
 func (a *app) pollCmd() *cobra.Command {
 	var raw bool
 	var timeout duration
+	var as string
 	cmd := a.onWord(&cobra.Command{
 		Use:     "poll [SESSION] [CELL]",
 		Short:   "Show the state or result of a cell",
@@ -251,7 +256,11 @@ func (a *app) pollCmd() *cobra.Command {
 		if r.Final() {
 			a.looked(s)
 		}
-		if err := a.answerCell(s, r, raw); err != nil {
+		err = a.answerCell(s, r, raw)
+		if r.Final() && (err == nil || errors.As(err, &reported{})) {
+			a.had(s, r.CellID, as)
+		}
+		if err != nil {
 			return err
 		}
 		if !a.json && !r.Final() {
@@ -261,6 +270,7 @@ func (a *app) pollCmd() *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&raw, "raw", false, "print the bytes as the program wrote them; with -j in base64, as \"raw\"")
 	cmd.Flags().VarP(&timeout, "timeout", "t", "wait this long for its end or its question")
+	addCaller(cmd, &as)
 	return cmd
 }
 

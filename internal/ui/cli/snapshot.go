@@ -145,6 +145,7 @@ type snapshotAnswer struct {
 	ScreenHash string        `json:"screen_hash"`
 	Images     lazy          `json:"images,omitempty"` // []screen.Image: which of them cells name, without their pixels
 	Frozen     bool          `json:"frozen,omitempty"`
+	Question   string        `json:"question,omitempty"` // that the active cell asks now: of a menu all of it, with its cursor
 	Artifact   string        `json:"artifact,omitempty"`
 }
 
@@ -194,6 +195,11 @@ func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOpti
 			fmt.Fprintf(a.stderr, "den: the artifact was not kept: %v\n", err)
 		}
 	}
+	if p == session.Now() {
+		if r, err := s.Poll(""); err == nil && r.Asks() {
+			ans.Question = r.Question
+		}
+	}
 	return a.putSnapshot(ans)
 }
 
@@ -235,6 +241,9 @@ func (a *app) putSnapshot(ans snapshotAnswer) error {
 			w = a.stdout // den's own escapes, around text without any
 		}
 		printSnapshot(w, ans)
+		if strings.Contains(ans.Question, "\n") { // a menu: the text need not show which line is chosen
+			fmt.Fprintf(a.stderr, "it asks:\n%s\n", ans.Question)
+		}
 	})
 }
 
@@ -244,7 +253,7 @@ func keepSnapshot(d home.Dir, ans snapshotAnswer) error {
 	if _, err := os.Stat(ans.Artifact); err == nil {
 		return nil
 	}
-	ans.Frozen = false // that is about the host, and not the screen
+	ans.Frozen, ans.Question = false, "" // what is so now: at that seq it need not have been
 	var kept bytes.Buffer
 	if err := plainjson.Encode(&kept, ans, ""); err != nil {
 		return err

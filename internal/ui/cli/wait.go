@@ -23,6 +23,7 @@ import (
 
 func (a *app) waitCmd() *cobra.Command {
 	w := wire.Wait{Timeout: 30 * time.Second}
+	var as string
 	cmd := &cobra.Command{
 		Use:   "wait [SESSION] COND...",
 		Short: "Wait until the screen meets conditions",
@@ -37,6 +38,7 @@ where the terminal wrapped it.`,
 	}
 	f := cmd.Flags()
 	waitFlags(f, &w)
+	addCaller(cmd, &as)
 	return a.onSession(cmd, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		if err := readWords(f, &w); err != nil {
 			return err
@@ -45,7 +47,7 @@ where the terminal wrapped it.`,
 			return fault.Hintf(fault.Errorf(fault.Usage, "wait needs a condition"), "for example --text 'done', --ready, --stable 500ms or --exit")
 		}
 		w.ByCommand = true
-		return a.runWait(ctx, s, w)
+		return a.runWait(ctx, s, w, as)
 	})
 }
 
@@ -95,14 +97,23 @@ func readWords(f *pflag.FlagSet, w *wire.Wait) error {
 	return nil
 }
 
-func (a *app) runWait(ctx context.Context, s *session.Session, w wire.Wait) error {
+func (a *app) runWait(ctx context.Context, s *session.Session, w wire.Wait, as string) error {
 	result, err := s.Wait(ctx, w)
 	if err != nil {
 		return err
 	}
-	if result.ExitCode != nil && result.Status != wire.WaitCommandEnded {
-		a.looked(s) // its end is no news any more
+	if err = a.answerWait(w, result); result.ExitCode == nil || result.Status == wire.WaitCommandEnded {
+		return err
 	}
+	a.looked(s) // its end is no news any more
+	if err == nil || errors.As(err, &reported{}) {
+		a.had(s, "", as)
+	}
+	return err
+}
+
+// answerWait prints what became of a wait, and returns the error that it means.
+func (a *app) answerWait(w wire.Wait, result *wire.WaitResult) (err error) {
 	switch result.Status {
 	case wire.WaitMatched:
 		return a.answer(result, func(out io.Writer) { printMatched(out, result) })

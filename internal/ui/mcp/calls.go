@@ -75,9 +75,9 @@ func describeNews(a news.Answer) string {
 	a.Print(&b)
 	switch {
 	case a.Status == news.TimedOut:
-		fmt.Fprintf(&b, "[timeout; running: %s]", strings.Join(a.Running, ", "))
+		fmt.Fprintf(&b, "[timeout; %s]", cmp.Or(a.Now(), "no code runs"))
 	case a.Status == news.Nothing:
-		fmt.Fprintf(&b, "[no code runs; asking: %s]", cmp.Or(strings.Join(a.Asking, ", "), "none"))
+		fmt.Fprintf(&b, "[no code runs; %s]", cmp.Or(a.Now(), "none asks"))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -129,8 +129,11 @@ type screenValue struct {
 	ScreenHash string      `json:"screen_hash"`
 	// Frozen says that the session's host does not answer: this is the last
 	// recorded screen.
-	Frozen bool   `json:"frozen,omitempty"`
-	Text   string `json:"text,omitempty"`
+	Frozen bool `json:"frozen,omitempty"`
+	// Question is what the session's code asks now: of a menu all of it, with its
+	// cursor.
+	Question string `json:"question,omitempty"`
+	Text     string `json:"text,omitempty"`
 }
 
 type cursorValue struct {
@@ -143,7 +146,7 @@ func screenOf(s terminals.Shot) screenValue {
 	v := s.Screen
 	return screenValue{
 		Session: s.Session, Seq: s.Seq, Cols: v.Cols, Rows: v.Rows, Cursor: cursorValue{v.Cursor.Row, v.Cursor.Col, v.Cursor.Visible},
-		Title: v.Title, AltScreen: v.AltScreen, ScreenHash: v.Hash, Frozen: s.Frozen,
+		Title: v.Title, AltScreen: v.AltScreen, ScreenHash: v.Hash, Frozen: s.Frozen, Question: s.Question,
 	}
 }
 
@@ -286,7 +289,7 @@ func describeEnd(r terminals.Result) string {
 
 // describeQuestion repeats no question with which the output ends.
 func describeQuestion(r terminals.Result) string {
-	if strings.HasSuffix(strings.TrimRight(r.Output, " \n"), strings.TrimRight(r.Question, " \n")) {
+	if r.ShowsQuestion() {
 		return "asking"
 	}
 	return fmt.Sprintf("asking %q", r.Question)
@@ -318,6 +321,9 @@ func describeScreen(s screenValue) string { return s.Text + "\n" + describeFacts
 // describeFacts is what a screen's text does not show.
 func describeFacts(s screenValue) string {
 	facts := []string{fmt.Sprintf("%dx%d", s.Cols, s.Rows), fmt.Sprintf("cursor row %d, column %d", s.Cursor.Row, s.Cursor.Col), fmt.Sprintf("seq %d", s.Seq)}
+	if strings.Contains(s.Question, "\n") { // a menu: the text need not show which line is chosen
+		facts = append(facts, fmt.Sprintf("asking %q", s.Question))
+	}
 	if s.Frozen {
 		facts = append(facts, "its host does not answer: this is the last recorded screen")
 	}
@@ -355,6 +361,8 @@ func state(l terminals.Listed) string {
 	switch {
 	case l.ExitCode != nil:
 		return fmt.Sprintf("%s with exit code %d", l.Status, *l.ExitCode)
+	case l.InnerShell:
+		return "an inner shell is at its prompt"
 	case l.Question != "":
 		return fmt.Sprintf("asking %q", l.Question)
 	case l.Code != "":

@@ -602,6 +602,42 @@ func TestNextReports(t *testing.T) {
 	}
 }
 
+// next tells what run and answer would: an inner shell, a menu. What wait told it
+// does not tell again.
+func TestNextSaysTheSame(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.call("run", values{"code": "echo fired", "timeout": 0})
+	w.call("wait", values{"text": "fired\n", "ready": true})
+	if text, _ := w.call("wait", nil); !strings.HasPrefix(text, "fired\n[exit code 0") {
+		t.Errorf("wait: %s", text)
+	}
+	if text, v := w.call("next", nil); v["status"] != "nothing" {
+		t.Errorf("next told an end again: %s", text)
+	}
+
+	w.call("run", values{"code": "bash --norc", "timeout": 0})
+	text, v := w.call("next", nil)
+	if !strings.Contains(text, ": a shell inside is at its prompt: run gives it code\n") || v["inner_shells"] == nil {
+		t.Errorf("next: %s, %v", text, v)
+	}
+	if text, _ = w.call("list", nil); !strings.Contains(text, "an inner shell is at its prompt") {
+		t.Errorf("list: %s", text)
+	}
+	if text, _ = w.call("run", values{"code": "echo inside; false"}); !strings.HasPrefix(text, "inside\n[exit code 1") {
+		t.Errorf("run: %s", text)
+	}
+
+	w.call("run", values{"code": "select x in a b; do break; done", "timeout": 0})
+	const menu = "1) a\n2) b\n#?"
+	if text, v = w.call("next", nil); !strings.Contains(text, ": asks\n"+menu) {
+		t.Errorf("next: %s, %v", text, v)
+	}
+	if text, v = w.call("snapshot", nil); v["question"] != menu || !strings.Contains(text, fmt.Sprintf("asking %q", menu)) {
+		t.Errorf("snapshot: %s, %v", text, v)
+	}
+}
+
 // What a call may do is declared, for clients that ask a person before some.
 func TestHints(t *testing.T) {
 	const anything, looks = "may destroy, reaches out", "reads"

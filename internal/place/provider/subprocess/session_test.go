@@ -115,6 +115,13 @@ func TestKeepsTheEndOfMuchOutput(t *testing.T) {
 	}
 }
 
+func TestProgramHasItsCallersUmask(t *testing.T) {
+	b := newBench(t)
+	defer syscall.Umask(syscall.Umask(0o027)) // no test of this package runs beside
+	b.shell("w", "umask; exec sleep 1000")
+	b.shows("w", "0027")
+}
+
 func TestEnvironmentIsSmall(t *testing.T) {
 	b := newBench(t)
 	t.Setenv("NOT_FOR_SESSIONS", "1")

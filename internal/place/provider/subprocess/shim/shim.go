@@ -152,8 +152,12 @@ func prepareProcess() {
 	log.SetPrefix("shim: ")
 	debug.SetGCPercent(50)
 	runtime.GOMAXPROCS(1)
-	unix.Umask(0o077)
+	callersUmask = unix.Umask(0o077)
 }
+
+// callersUmask is of the files that the program makes; set once, before it is
+// started. The shim's own are private.
+var callersUmask int
 
 // boot takes the session over from its starter and starts the command last,
 // when little can go wrong any more.
@@ -258,6 +262,7 @@ func forkExec(path string, b *Bootstrap, attr *syscall.ProcAttr) (pid int, err e
 	if cgroup != nil {
 		defer cgroup.Close() // Best effort: it was only read.
 	}
+	defer unix.Umask(unix.Umask(callersUmask))
 	return pty.ForkExec(path, b.Argv, attr, cgroup)
 }
 
