@@ -176,7 +176,7 @@ func killHost(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	m, err := d.Load()
 	ts.Check(err)
-	gone, err := d.Gone()
+	gone, err := d.Gone(context.Background())
 	ts.Check(err)
 	ts.Check(syscall.Kill(m.HostPID, syscall.SIGKILL))
 	<-gone

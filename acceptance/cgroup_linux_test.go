@@ -57,7 +57,7 @@ func TestKillFindsWhatHides(t *testing.T) {
 func TestLostSessionLeavesNothing(t *testing.T) {
 	w := newWorld(t)
 	d, m := w.hide("s")
-	gone, err := d.Gone()
+	gone, err := d.Gone(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

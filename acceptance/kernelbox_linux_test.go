@@ -141,7 +141,7 @@ func TestKernelInAContainer(t *testing.T) {
 		}
 	}
 	<-ended
-	released, err := filelock.Released(lock)
+	released, err := filelock.Released(t.Context(), lock, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

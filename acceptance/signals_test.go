@@ -74,7 +74,7 @@ func (w *world) endBySignals(name string, signals []syscall.Signal) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, err := d.Gone()
+	gone, err := d.Gone(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

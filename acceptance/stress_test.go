@@ -400,7 +400,7 @@ func (s *stress) verifyGone(name string, d home.Dir) {
 	if !m.Status.Final() {
 		s.t.Errorf("%s is %s", name, m.Status)
 	}
-	gone, err := d.Gone()
+	gone, err := d.Gone(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}

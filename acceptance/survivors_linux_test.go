@@ -45,7 +45,7 @@ func TestKillWithoutCgroupTellsOfSurvivors(t *testing.T) {
 	if m.Cgroup != "" {
 		t.Fatalf("user nobody has a cgroup: %s", m.Cgroup)
 	}
-	gone, err := d.Gone()
+	gone, err := d.Gone(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

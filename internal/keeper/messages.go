@@ -305,7 +305,7 @@ func (t Tree) String() string {
 type Worktree struct {
 	Agent string `json:"agent"`
 	Tree
-	Ignored int  `json:"ignored"` // files, or directories of only such files; they go with the tree
+	Ignored int  `json:"ignored"` // files, or directories of only such files, that git ignores
 	Running bool `json:"running"` // its agent does, or may
 	Merged  bool `json:"merged"`  // the base has all of its commits
 	Pushed  bool `json:"pushed"`  // base and remotes have, as far as the repository knows
@@ -315,6 +315,9 @@ type Worktree struct {
 
 	Removed       bool `json:"removed,omitempty"`
 	BranchRemoved bool `json:"branch_removed,omitempty"`
+	// Undone are references to commits that were undone in it (reset, amended,
+	// rebased) and that nothing else leads to.
+	Undone []string `json:"undone,omitempty"`
 }
 
 // Worktrees lists those of a workspace, also of agents that it has no more.
@@ -329,6 +332,8 @@ type Worktrees struct {
 type Prune struct {
 	Agents []string `json:"agents,omitempty"`
 	DryRun bool     `json:"dry_run,omitempty"`
+	// Ignored gives up the files that git ignores.
+	Ignored bool `json:"ignored,omitempty"`
 }
 
 // ToolUse asks what an agent that runs on a screen may do, for the hook that its

@@ -112,10 +112,12 @@ func over(d home.Dir) *home.Manifest {
 	if m, err := d.Inspect(); err == nil && m.Status.Final() {
 		return m
 	}
-	if gone, err := d.Gone(); err == nil {
+	waiting, stop := context.WithTimeout(context.Background(), dying)
+	defer stop()
+	if gone, err := d.Gone(waiting); err == nil {
 		select {
 		case <-gone:
-		case <-time.After(dying):
+		case <-waiting.Done():
 			return nil
 		}
 	}

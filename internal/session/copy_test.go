@@ -173,7 +173,7 @@ func deleteHome(t *testing.T, script string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, err := s.Dir.Gone()
+	gone, err := s.Dir.Gone(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

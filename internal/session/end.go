@@ -66,7 +66,7 @@ func (s *Session) askToEnd(ctx context.Context, grace time.Duration) (killed wir
 
 // WaitGone waits until the session's host has ended.
 func (s *Session) WaitGone(ctx context.Context) error {
-	gone, err := s.Dir.Gone()
+	gone, err := s.Dir.Gone(ctx)
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (s *Session) ForceKill(ctx context.Context, grace time.Duration) (wire.Kill
 	if merr != nil {
 		return killed, err
 	}
-	gone, gerr := s.Dir.Gone()
+	gone, gerr := s.Dir.Gone(ctx)
 	if gerr != nil {
 		return killed, gerr
 	}

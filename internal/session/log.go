@@ -240,12 +240,12 @@ func (s *Session) Follow(ctx context.Context, after uint64, each func(eventlog.E
 	}
 	// A host that is killed writes no last event: then what is there is all
 	// that there will be.
-	gone, err := s.Dir.Gone()
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	gone, err := s.Dir.Gone(following)
 	if err != nil {
 		return err
 	}
-	following, stop := context.WithCancel(ctx)
-	defer stop()
 	go func() {
 		select {
 		case <-gone:

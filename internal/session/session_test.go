@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/base/rpc"
 	"den/internal/process/pty"
 	"den/internal/screen/eventlog"
@@ -487,6 +488,57 @@ func TestFollowEndsWithTheHost(t *testing.T) {
 	if !strings.HasPrefix(text.String(), "one") {
 		t.Errorf("followed %q", text.String())
 	}
+}
+
+// Whoever has stopped following a session, or got no answer from its host, keeps
+// no file of the session open, and so no goroutine and no thread.
+func TestCallsLeaveNothingOpen(t *testing.T) {
+	t.Parallel()
+	s, m := start(t, session.Options{}, "sh", "-c", "echo one; cat")
+	waitFor(t, s, "one")
+	following, stop := context.WithCancel(t.Context())
+	if err := s.Follow(following, 0, func(eventlog.Event) error { stop(); return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("follow: %v", err)
+	}
+	if err := syscall.Kill(m.HostPID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Kill(m.HostPID, syscall.SIGCONT) })
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if _, err := s.HostStatus(ctx); err == nil {
+			t.Error("a stopped host answers")
+		}
+		if err := s.WaitGone(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a stopped host is gone: %v", err)
+		}
+		cancel()
+	}
+	patient, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var open []string
+	err := poll.Until(patient, func() (bool, error) {
+		open = openBelow(t, s.Dir.Path)
+		return len(open) == 0, nil
+	})
+	if err != nil {
+		t.Errorf("%v, with %q open", err, open)
+	}
+}
+
+// openBelow lists the files of a directory that this process has open.
+func openBelow(t *testing.T, dir string) (open []string) {
+	t.Helper()
+	fds, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		if path, err := os.Readlink(fd); err == nil && strings.HasPrefix(path, dir+"/") {
+			open = append(open, path)
+		}
+	}
+	return open
 }
 
 // A cell that died with its host is told as failed, not as running.

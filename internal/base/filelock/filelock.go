@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -30,6 +31,8 @@ var ErrHeld = errors.New("the lock is held")
 const (
 	firstPause = 500 * time.Microsecond
 	maxPause   = 10 * time.Millisecond
+	// Between two probes of a lock whose holder cannot be watched.
+	maxProbePause = 100 * time.Millisecond
 )
 
 // region is the part of a file that a lock covers.
@@ -77,7 +80,7 @@ func wait(ctx context.Context, f *os.File, part region) error {
 	if ctx.Done() == nil {
 		return uninterrupted(func() error { return setLock(f, part, exclusive, blocking) })
 	}
-	return poll(ctx, func() error { return try(f, part) })
+	return poll(ctx, maxPause, func() error { return try(f, part) })
 }
 
 // open opens a lock file and closes it again if it cannot be locked.
@@ -101,11 +104,12 @@ func try(f *os.File, part region) error {
 	return err
 }
 
-// poll calls take until it returns something else than ErrHeld.
-func poll(ctx context.Context, take func() error) error {
+// poll calls take until it returns something else than ErrHeld, with pauses that
+// grow to longest.
+func poll(ctx context.Context, longest time.Duration, take func() error) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+	for pause := firstPause; ; pause = min(2*pause, longest) {
 		if err := take(); !errors.Is(err, ErrHeld) {
 			return err
 		}
@@ -169,20 +173,44 @@ func Deleted(lock *os.File) bool {
 	return ok && st.Nlink == 0
 }
 
+// OpenIn reports whether a process has the file open, as who holds its lock does.
+func OpenIn(pid int, path string) bool {
+	file, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	return err == nil && slices.ContainsFunc(fds, func(fd string) bool {
+		fi, err := os.Stat(fd)
+		return err == nil && os.SameFile(file, fi)
+	})
+}
+
 // Released returns a channel that is closed once nobody holds the lock. Its
-// goroutine waits in the kernel and ends only then, or with the process: it is
-// for commands that follow one holder.
-func Released(path string) (<-chan struct{}, error) {
+// goroutine ends then, or with the context, and never occupies a thread. Where
+// holder is a process that has the lock's file open, its end is waited for; after
+// that, and where it is not, the lock is probed again and again.
+func Released(ctx context.Context, path string, holder int) (<-chan struct{}, error) {
 	f, err := openToProbe(path)
 	if err != nil {
 		return nil, err
 	}
 	released := make(chan struct{})
 	go func() {
-		// Best effort: who hears of the release probes the lock again.
-		_ = uninterrupted(func() error { return setLock(f, whole, shared, blocking) })
-		_ = Release(f) // Best effort, and first: our own lock must not be found by that probe.
-		close(released)
+		defer f.Close() // Best effort: it was only read.
+		if held, err := HeldFile(f); err == nil && held {
+			awaitEnd(ctx, holder, path)
+		}
+		err := poll(ctx, maxProbePause, func() error {
+			if held, err := HeldFile(f); err != nil || !held {
+				return err
+			}
+			return ErrHeld
+		})
+		// Best effort: where the lock cannot be probed, who hears of the release does so again.
+		if ctx.Err() == nil || err == nil {
+			close(released)
+		}
 	}()
 	return released, nil
 }
@@ -207,7 +235,7 @@ func WaitDir(ctx context.Context, path string) (*os.File, error) {
 	if err != nil {
 		return nil, err // it names the directory
 	}
-	if err := poll(ctx, func() error { return flock(f, unix.LOCK_EX) }); err != nil {
+	if err := poll(ctx, maxPause, func() error { return flock(f, unix.LOCK_EX) }); err != nil {
 		f.Close() // Best effort: nothing was written.
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}

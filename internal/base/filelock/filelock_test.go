@@ -9,12 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"den/internal/base/filelock"
+	"den/internal/base/poll"
 )
 
 // roleVar makes the test binary another process of a test: it does what the
@@ -153,26 +156,75 @@ func TestHeldByAnotherProcess(t *testing.T) {
 func TestReleasedWhenHolderIsKilled(t *testing.T) {
 	path := lockPath(t)
 	holder := start(t, "hold", path, nil)
-	released, err := filelock.Released(path)
-	if err != nil {
-		t.Fatal(err)
+	var watches []<-chan struct{} // they do not hinder each other
+	for _, pid := range []int{0, holder.cmd.Process.Pid, os.Getppid()} {
+		released, err := filelock.Released(t.Context(), path, pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		watches = append(watches, released)
 	}
-	second, err := filelock.Released(path) // watchers do not hinder each other
-	if err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-released:
-		t.Fatal("released while it is held")
-	default:
+	for _, released := range watches {
+		select {
+		case <-released:
+			t.Fatal("released while it is held")
+		default:
+		}
 	}
 	holder.kill(t)
-	<-released
-	<-second
+	for _, released := range watches {
+		<-released
+	}
 	wantHeld(t, path, false)
-	if _, err := filelock.Released(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := filelock.Released(t.Context(), filepath.Join(t.TempDir(), "none"), 0); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("watch a missing file: %v", err)
 	}
+}
+
+// Whoever no longer wants to know leaves nothing behind, and many who wait take
+// no threads.
+func TestReleasedCostsNoThreads(t *testing.T) {
+	path := lockPath(t)
+	holder := start(t, "hold", path, nil)
+	const watches = 100
+	before := pprof.Lookup("threadcreate").Count()
+	ctx, cancel := context.WithCancel(t.Context())
+	for i := range watches {
+		if _, err := filelock.Released(ctx, path, i%2*holder.cmd.Process.Pid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 10 {
+		wantHeld(t, path, true) // a system call, after each of which a blocked thread would be replaced
+	}
+	if made := pprof.Lookup("threadcreate").Count() - before; made > watches/4 {
+		t.Errorf("%d watches of a held lock made %d threads", watches, made)
+	}
+	cancel()
+	patient, enough := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer enough()
+	if err := poll.Until(patient, func() (bool, error) { return open(t, path) == 0, nil }); err != nil {
+		t.Errorf("%d watches remain after their context: %v", open(t, path), err)
+	}
+}
+
+// open counts this process's descriptors of a file.
+func open(t *testing.T, path string) (n int) {
+	t.Helper()
+	file, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fds, err := filepath.Glob("/dev/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		if fi, err := os.Stat(fd); err == nil && os.SameFile(file, fi) {
+			n++
+		}
+	}
+	return n
 }
 
 // A descriptor hands the lock on: there is no moment in which it is free.

@@ -1,7 +1,9 @@
 package filelock
 
 import (
+	"context"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,4 +38,33 @@ func lockedByOther(f *os.File) (bool, error) {
 		return false, err
 	}
 	return found.Type != unix.F_UNLCK, nil
+}
+
+// awaitEnd returns when the process has ended, at the latest with the context,
+// and at once if it cannot be watched or does not have the lock's file open.
+func awaitEnd(ctx context.Context, pid int, path string) {
+	if pid <= 0 {
+		return
+	}
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return
+	}
+	process := os.NewFile(uintptr(fd), "pidfd")
+	defer process.Close() // Best effort: it was only watched.
+	if !OpenIn(pid, path) {
+		return // asked with the descriptor at hand: the number may be another process's by now
+	}
+	raw, err := process.SyscallConn()
+	if err != nil {
+		return
+	}
+	stop := context.AfterFunc(ctx, func() { process.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	// Best effort: the caller probes the lock.
+	_ = raw.Read(func(fd uintptr) bool {
+		ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(ready, 0)
+		return n > 0 || err != nil && err != unix.EINTR
+	})
 }

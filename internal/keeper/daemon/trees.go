@@ -97,11 +97,14 @@ func treesWithoutKeeper(o options, environ []string) (list keeper.Worktrees, err
 func pruneWords(words []string) keeper.Prune {
 	req := keeper.Prune{}
 	for _, word := range words {
-		if word == "--dry-run" {
+		switch word {
+		case "--dry-run":
 			req.DryRun = true
-			continue
+		case "--ignored":
+			req.Ignored = true
+		default:
+			req.Agents = append(req.Agents, word)
 		}
-		req.Agents = append(req.Agents, word)
 	}
 	return req
 }

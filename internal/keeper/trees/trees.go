@@ -219,7 +219,7 @@ func (t *Trees) List(ctx context.Context) (keeper.Worktrees, error) {
 
 // Prune removes worktrees whose work is elsewhere.
 func (t *Trees) Prune(ctx context.Context, req keeper.Prune) (keeper.Worktrees, error) {
-	all, err := t.o.Git.Prune(ctx, t.o.Root, req.Agents, req.DryRun, t.o.Runs)
+	all, err := t.o.Git.Prune(ctx, t.o.Root, worktree.Choice{Agents: req.Agents, Dry: req.DryRun, Ignored: req.Ignored}, t.o.Runs)
 	if all == nil && err != nil {
 		return keeper.Worktrees{}, err
 	}
@@ -236,7 +236,7 @@ func listed(all []worktree.Verdict, unread error) keeper.Worktrees {
 	for _, v := range all {
 		list.Worktrees = append(list.Worktrees, keeper.Worktree{
 			Agent: v.Agent, Tree: shown(v.Status), Ignored: v.Ignored, Running: v.Runs, Merged: v.Merged, Pushed: v.Pushed,
-			Keep: v.Keep, Safe: v.Safe, Removed: v.Removed, BranchRemoved: v.BranchRemoved,
+			Keep: v.Keep, Safe: v.Safe, Removed: v.Removed, BranchRemoved: v.BranchRemoved, Undone: v.Undone,
 		})
 	}
 	return list

@@ -216,7 +216,7 @@ func (f *first) start(ctx context.Context, s Start) (*home.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	gone, err := d.Gone()
+	gone, err := d.Gone(context.Background()) // whoever started the session need not be there at its end
 	if err != nil {
 		return nil, fmt.Errorf("watch the session: %w", err)
 	}

@@ -11,16 +11,18 @@ type facts struct {
 	hidden     int    // files that git was told not to look at
 	stashes    int    // that were made in it
 	submodules bool
-	nested     string // another repository in it, or ""
-	unmerged   int    // commits that are neither in the base nor on a remote
-	unbased    int    // commits that are not in the base
-	tip        string // the commit of the agent's own branch, "" where that is gone
-	unknown    error  // what could not be asked, or nil
+	nested     string   // another repository in it, or ""
+	unmerged   int      // commits that are neither in the base nor on a remote
+	unbased    int      // commits that are not in the base
+	undone     []string // commits of its log that nothing leads to any more, without those that another one leads to
+	tip        string   // the commit of the agent's own branch, "" where that is gone
+	unknown    error    // what could not be asked, or nil
 }
 
 // keepWhy says why a worktree is kept, "" where nothing in it would be lost.
-// What is not known counts as work.
-func keepWhy(f facts) string {
+// What is not known counts as work. ignored says that somebody gave up the files
+// that git ignores.
+func keepWhy(f facts, ignored bool) string {
 	switch {
 	case f.runs != "":
 		return "its agent " + f.runs
@@ -48,9 +50,16 @@ func keepWhy(f facts) string {
 		return fmt.Sprintf("its base %s is gone, and %s not pushed", f.BaseName(), counted(f.unmerged, "commit is", "commits are"))
 	case f.unmerged > 0:
 		return fmt.Sprintf("%s neither in %s nor pushed", counted(f.unmerged, "commit is", "commits are"), f.BaseName())
+	case len(f.undone) > maxUndone:
+		return fmt.Sprintf("%s undone in it, of which at most %d are kept elsewhere", counted(len(f.undone), "line of commits was", "lines of commits were"), maxUndone)
+	case f.Ignored > 0 && !ignored:
+		return fmt.Sprintf("%s ignored by git, such as %s; --ignored gives them up", counted(f.Ignored, "file is", "files are"), f.IgnoredOne)
 	}
 	return ""
 }
+
+// maxUndone bounds how many references are made for what was undone in a tree.
+const maxUndone = 100
 
 // safeWhere says where the work of a tree is that may be removed.
 func safeWhere(f facts) string {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,7 +40,7 @@ func (g Git) ask(ctx context.Context, f *facts) error {
 	if !f.repository().Linked() {
 		return fmt.Errorf("its .git does not name its repository any more")
 	}
-	for _, ask := range []func(context.Context, *git.View, *facts) error{findCommits, findStashes, findHidden, findState, findNested} {
+	for _, ask := range []func(context.Context, *git.View, *facts) error{findCommits, findUndone, findStashes, findHidden, findState, findNested} {
 		if f.Unborn {
 			return nil
 		}
@@ -69,6 +70,44 @@ func findCommits(ctx context.Context, v *git.View, f *facts) error {
 		}
 	}
 	f.unmerged, err = count(ctx, v, append(revisions, "--remotes")...)
+	return err
+}
+
+// undoneRefs is where commits are kept that were undone in trees which are gone.
+const undoneRefs = "refs/den/undone/"
+
+// findUndone looks in the logs that go with the tree for commits that only they
+// name, as after a reset, an amendment or a rebase.
+func findUndone(ctx context.Context, v *git.View, f *facts) error {
+	_, logged, err := visited(f.Record)
+	if err != nil {
+		return err
+	}
+	if err := readLog(filepath.Join(f.Common, "logs", "refs", "heads", f.Branch), logged, nil); err != nil {
+		return err
+	}
+	var revisions strings.Builder
+	for hash := range logged {
+		if strings.Trim(hash, "0") != "" && strings.Trim(hash, "0123456789abcdef") == "" { // the agent can write its log
+			fmt.Fprintln(&revisions, hash)
+		}
+	}
+	if revisions.Len() == 0 {
+		return nil
+	}
+	var made []string
+	parents := map[string]bool{}
+	out := &lines{end: '\n', take: func(line string) {
+		hashes := strings.Fields(line)
+		made = append(made, hashes[0])
+		for _, parent := range hashes[1:] {
+			parents[parent] = true
+		}
+	}}
+	// A commit that the repository has no more is missing without being missed.
+	err = v.Stream(ctx, strings.NewReader(revisions.String()), out, "rev-list", "--ignore-missing", "--parents", "--stdin",
+		"--not", "--branches", "--tags", "--remotes", "--glob="+undoneRefs+"*")
+	f.undone = slices.DeleteFunc(made, func(hash string) bool { return parents[hash] })
 	return err
 }
 
@@ -122,25 +161,31 @@ const maxLog = 64 << 20
 // out in it.
 func visited(r Record) (branches, commits map[string]bool, err error) {
 	branches, commits = map[string]bool{}, map[string]bool{}
-	raw, err := atomicfile.Read(filepath.Join(r.GitDir, "logs", "HEAD"), maxLog)
+	return branches, commits, readLog(filepath.Join(r.GitDir, "logs", "HEAD"), commits, branches)
+}
+
+// readLog adds the commits that a log of git names, and the branches that were
+// checked out, unless branches is nil.
+func readLog(path string, commits, branches map[string]bool) error {
+	raw, err := atomicfile.Read(path, maxLog)
 	if errors.Is(err, fs.ErrNotExist) {
-		return branches, commits, nil // logs are switched off
+		return nil // logs are switched off
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read its log: %w", err)
+		return fmt.Errorf("read its log: %w", err)
 	}
 	for line := range strings.Lines(string(raw)) {
 		who, what, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")
 		for _, hash := range strings.Fields(who)[:min(2, len(strings.Fields(who)))] {
 			commits[hash] = true
 		}
-		if way, ok := strings.CutPrefix(what, "checkout: moving from "); ok {
+		if way, ok := strings.CutPrefix(what, "checkout: moving from "); ok && branches != nil {
 			for branch := range strings.SplitSeq(way, " to ") {
 				branches[branch] = true
 			}
 		}
 	}
-	return branches, commits, nil
+	return nil
 }
 
 // findHidden counts the files whose changes git does not tell of because it was
@@ -216,8 +261,10 @@ type Status struct {
 	Changed   int    // files with changes that are not committed
 	Untracked int    // files, or directories of only such files
 	Ignored   int    // likewise, where they were asked for
-	BaseGone  bool   // Ahead and Behind are not known
-	Problem   error  // why nothing of it is known, or nil
+	// IgnoredOne is one of them, below the tree.
+	IgnoredOne string
+	BaseGone   bool  // Ahead and Behind are not known
+	Problem    error // why nothing of it is known, or nil
 }
 
 // Look tells how a worktree is: by two calls of git, of which the first reads
@@ -298,7 +345,9 @@ func (s *Status) take(line string) {
 	case "?":
 		s.Untracked++
 	case "!":
-		s.Ignored++
+		if s.Ignored++; s.IgnoredOne == "" || rest < s.IgnoredOne {
+			s.IgnoredOne = rest
+		}
 	case "#":
 		if head, ok := strings.CutPrefix(rest, "branch.head "); ok && head != "(detached)" {
 			s.Head = head

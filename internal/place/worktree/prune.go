@@ -28,6 +28,9 @@ type Verdict struct {
 	// Of a removal.
 	Removed       bool
 	BranchRemoved bool
+	// Undone are references to commits that were undone in it, which nothing else
+	// leads to any more.
+	Undone []string
 }
 
 // List examines all worktrees below a root. The error tells of records that
@@ -37,15 +40,15 @@ func (g Git) List(ctx context.Context, root string, runs Runs) ([]Verdict, error
 	var all []Verdict
 	for _, r := range records {
 		what, err := runs(ctx, r)
-		v, _ := g.examine(ctx, r, what, err)
+		v, _ := g.examine(ctx, r, what, err, false)
 		all = append(all, v)
 	}
 	return all, err
 }
 
 // examine decides about a worktree. runs is what its agent does, or unknown why
-// nobody knows that.
-func (g Git) examine(ctx context.Context, r Record, runs string, unknown error) (Verdict, facts) {
+// nobody knows that. ignored is as in [Choice].
+func (g Git) examine(ctx context.Context, r Record, runs string, unknown error, ignored bool) (Verdict, facts) {
 	if left, why := remains(r); left && runs == "" && unknown == nil {
 		return Verdict{Status: Status{Record: r, Problem: errors.New(why)}, Safe: why}, facts{}
 	}
@@ -54,7 +57,7 @@ func (g Git) examine(ctx context.Context, r Record, runs string, unknown error) 
 	if unknown != nil {
 		f.unknown = errors.Join(f.unknown, fmt.Errorf("whether its agent runs: %w", unknown))
 	}
-	v := Verdict{Status: f.Status, Runs: f.runs != "", Keep: keepWhy(f)}
+	v := Verdict{Status: f.Status, Runs: f.runs != "", Keep: keepWhy(f, ignored)}
 	if known := f.Problem == nil && !f.Unborn; known {
 		v.Merged, v.Pushed = f.merged(), f.unmerged == 0
 	}
@@ -64,17 +67,23 @@ func (g Git) examine(ctx context.Context, r Record, runs string, unknown error) 
 	return v, f
 }
 
-// Prune removes the worktrees below a root whose work is elsewhere: all, or
-// those of the agents named. Nothing is removed if it is dry.
-func (g Git) Prune(ctx context.Context, root string, names []string, dry bool, runs Runs) ([]Verdict, error) {
+// Choice says which worktrees are removed, and what may go with them.
+type Choice struct {
+	Agents  []string // or none: all
+	Dry     bool     // nothing is removed
+	Ignored bool     // files that git ignores may go
+}
+
+// Prune removes the worktrees below a root whose work is elsewhere.
+func (g Git) Prune(ctx context.Context, root string, c Choice, runs Runs) ([]Verdict, error) {
 	records, unread := Records(root)
-	chosen, err := choose(records, names)
+	chosen, err := choose(records, c.Agents)
 	if err != nil {
 		return nil, err
 	}
 	var all []Verdict
 	for _, r := range chosen {
-		v, err := g.pruneOne(ctx, r, dry, runs)
+		v, err := g.pruneOne(ctx, r, c, runs)
 		if err != nil {
 			v.Keep = err.Error()
 		}
@@ -110,7 +119,7 @@ func choose(all []Record, names []string) ([]Record, error) {
 
 // pruneOne removes a tree whose work is elsewhere. With the lock held nobody
 // starts in it meanwhile.
-func (g Git) pruneOne(ctx context.Context, r Record, dry bool, runs Runs) (Verdict, error) {
+func (g Git) pruneOne(ctx context.Context, r Record, c Choice, runs Runs) (Verdict, error) {
 	v := Verdict{Status: Status{Record: r}}
 	lock, err := lockRepository(ctx, r.Common)
 	if err != nil {
@@ -122,15 +131,15 @@ func (g Git) pruneOne(ctx context.Context, r Record, dry bool, runs Runs) (Verdi
 	}
 	what, err := runs(ctx, r)
 	if what != "" || err != nil { // what is in it does not matter
-		v.Keep = keepWhy(facts{runs: what, unknown: err})
+		v.Keep = keepWhy(facts{runs: what, unknown: err}, false)
 		return v, nil
 	}
-	v, f := g.examine(ctx, r, "", nil)
-	if v.Keep != "" || dry {
+	v, f := g.examine(ctx, r, "", nil, c.Ignored)
+	if v.Keep != "" || c.Dry {
 		return v, nil
 	}
 	if left, _ := remains(r); !left {
-		return g.remove(ctx, lock, v, f)
+		return g.remove(ctx, lock, v, f, c.Ignored)
 	}
 	if r.State == making {
 		err = discard(r)
@@ -154,14 +163,27 @@ func remains(r Record) (bool, string) {
 
 // remove removes the tree, and looks for changes once more before. The branch
 // goes too if the base has all of it; one that was only pushed is gone on with
-// at the next start.
-func (g Git) remove(ctx context.Context, lock *os.File, v Verdict, f facts) (Verdict, error) {
+// at the next start. What was undone in it gets references before.
+func (g Git) remove(ctx context.Context, lock *os.File, v Verdict, f facts, ignored bool) (Verdict, error) {
 	again := Status{Record: f.Record}
-	if err := g.look(ctx, &again, "--ignored=no"); err != nil {
+	if err := g.look(ctx, &again, "--ignored=traditional"); err != nil {
 		return v, err
 	}
-	if again.Changed > 0 || again.Untracked > 0 {
+	if again.Changed > 0 || again.Untracked > 0 || again.Ignored > 0 && !ignored {
 		return v, fault.Errorf(fault.Busy, "somebody works in it: a file was changed since it was looked at")
+	}
+	repo, err := git.Git(g).Open(git.Repository{Dir: f.Common, Common: f.Common})
+	if err != nil {
+		return v, err
+	}
+	defer repo.Close()
+	repo.Hold(lock)
+	for _, commit := range f.undone {
+		ref := undoneRefs + f.Branch + "/" + commit[:min(12, len(commit))]
+		if _, err := repo.Run(ctx, "update-ref", ref, commit); err != nil {
+			return v, err
+		}
+		v.Undone = append(v.Undone, ref)
 	}
 	if err := os.RemoveAll(f.Path); err != nil {
 		return v, fault.Errorf(fault.KindOf(err), "remove a worktree: %w", err)
@@ -174,12 +196,6 @@ func (g Git) remove(ctx context.Context, lock *os.File, v Verdict, f facts) (Ver
 		return v, nil
 	}
 	// Only as it was looked at: somebody may have committed since.
-	repo, err := git.Git(g).Open(git.Repository{Dir: f.Common, Common: f.Common})
-	if err != nil {
-		return v, err
-	}
-	defer repo.Close()
-	repo.Hold(lock)
 	if _, err := repo.Run(ctx, "update-ref", "-d", "refs/heads/"+f.Branch, f.tip); err != nil {
 		return v, err
 	}

@@ -35,7 +35,7 @@ func TestNeverRemovesWork(t *testing.T) {
 			r.run(r.dir, "config", "status.showUntrackedFiles", "no")
 			r.write(p.Path, "new", "1")
 		}, "1 file is untracked", ""},
-		"ignored":   {func(r *repo, p worktree.Location) { r.write(p.Path, "ignored", "1"); r.write(p.Path, "build/out", "1") }, "", "merged in main"},
+		"ignored":   {func(r *repo, p worktree.Location) { r.write(p.Path, "ignored", "1"); r.write(p.Path, "build/out", "1") }, "2 files are ignored by git, such as build/; --ignored", ""},
 		"committed": {commit, "1 commit is neither in main nor pushed", ""},
 		"merged":    {merge, "", "merged in main"},
 		"merged, and then more": {func(r *repo, p worktree.Location) {
@@ -193,6 +193,37 @@ func TestNeverRemovesWork(t *testing.T) {
 	}
 }
 
+// Commits that were undone in a tree stay, and what git ignores goes only where
+// somebody gave it up.
+func TestPruneKeepsWhatWasUndone(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	p := r.make(r.spec("a"))
+	r.write(p.Path, "ignored", "1")
+	r.write(p.Path, "work", "1")
+	r.commit(p.Path, "first")
+	r.commit(p.Path, "second")
+	second := r.run(p.Path, "rev-parse", "HEAD")
+	r.run(p.Path, "reset", "--quiet", "--hard", "main")
+	r.commit(p.Path, "to be amended")
+	amended := r.run(p.Path, "rev-parse", "HEAD")
+	r.run(p.Path, "commit", "--quiet", "--amend", "--allow-empty", "-m", "amended")
+	r.run(r.dir, "merge", "--quiet", p.Branch)
+	v := r.prune(idle, false)[0]
+	if v.Removed || len(v.Undone) > 0 || !strings.Contains(v.Keep, "such as ignored") {
+		t.Fatalf("kept because %q, removed %v, undone %v", v.Keep, v.Removed, v.Undone)
+	}
+	all, err := r.git.Prune(t.Context(), r.root, worktree.Choice{Ignored: true}, idle)
+	if err != nil || !all[0].Removed || len(all[0].Undone) != 2 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	r.run(r.dir, "reflog", "expire", "--expire=now", "--all")
+	r.run(r.dir, "gc", "--quiet", "--prune=now")
+	for _, commit := range []string{second, amended} {
+		r.run(r.dir, "cat-file", "-e", commit+"^{tree}")
+	}
+}
+
 // After a prune the next start begins from the base as it is then, or on the
 // branch that was pushed.
 func TestMadeAgainAfterPrune(t *testing.T) {
@@ -237,7 +268,7 @@ func TestPruneByName(t *testing.T) {
 	r := newRepo(t)
 	s := r.spec("x/a")
 	p, other := r.make(s), r.make(r.spec("b"))
-	if _, err := r.git.Prune(t.Context(), r.root, []string{"a", "none"}, false, idle); err == nil || !there(p.Path) {
+	if _, err := r.git.Prune(t.Context(), r.root, worktree.Choice{Agents: []string{"a", "none"}}, idle); err == nil || !there(p.Path) {
 		t.Errorf("a name that has no worktree: %v, there %v", err, there(p.Path))
 	}
 	if all := r.prune(idle, false, "a"); len(all) != 1 || !all[0].Removed || there(p.Path) || !there(other.Path) {

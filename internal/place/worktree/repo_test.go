@@ -134,7 +134,7 @@ func idle(context.Context, worktree.Record) (string, error) { return "", nil }
 
 func (r *repo) prune(runs worktree.Runs, dry bool, names ...string) []worktree.Verdict {
 	r.t.Helper()
-	all, err := r.git.Prune(r.t.Context(), r.root, names, dry, runs)
+	all, err := r.git.Prune(r.t.Context(), r.root, worktree.Choice{Agents: names, Dry: dry}, runs)
 	if err != nil {
 		r.t.Fatal(err)
 	}

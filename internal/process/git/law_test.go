@@ -223,7 +223,7 @@ func (w *world) operations(fine bool) map[string]func() error {
 			return errors.Join(w.make(ctx, "a"), os.RemoveAll(w.tree("gone")), w.make(ctx, "gone"))
 		},
 		"5 prune": func() error {
-			verdicts, err := w.git.Prune(ctx, w.trees, []string{"b", "new"}, false, idle)
+			verdicts, err := w.git.Prune(ctx, w.trees, worktree.Choice{Agents: []string{"b", "new"}}, idle)
 			for _, v := range verdicts {
 				if !v.Removed && fine {
 					err = errors.Join(err, errors.New(v.Agent+" was kept: "+v.Keep))

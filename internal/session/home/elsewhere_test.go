@@ -172,7 +172,7 @@ func TestHostElsewhereThatIsKilledIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, err := d.Gone()
+	gone, err := d.Gone(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -238,11 +239,14 @@ func (d Dir) newestSegment() (fs.FileInfo, error) {
 	return entries[len(entries)-1].Info()
 }
 
-// Gone returns a channel that is closed when the session's host has exited. It
-// is for commands that follow a session: its goroutine ends with the host or
-// with this process.
-func (d Dir) Gone() (<-chan struct{}, error) {
-	gone, err := filelock.Released(d.lock())
+// Gone returns a channel that is closed when the session's host has exited. Its
+// goroutine ends with the host or with the context.
+func (d Dir) Gone(ctx context.Context) (<-chan struct{}, error) {
+	host := 0
+	if m, err := d.Load(); err == nil {
+		host = m.HostPID
+	}
+	gone, err := filelock.Released(ctx, d.lock(), host)
 	if err != nil {
 		return nil, fmt.Errorf("watch the host: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"den/internal/base/fault"
@@ -100,17 +99,7 @@ func (d Dir) Close(m *Manifest) (*Manifest, error) {
 // its host does: the file itself, not one with its name. Ids and process numbers
 // are in the record, which anybody can copy. Only Linux tells; elsewhere it is
 // false.
-func (d Dir) HeldBy(pid int) bool {
-	lock, err := os.Lstat(d.lock())
-	if err != nil {
-		return false
-	}
-	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	return err == nil && slices.ContainsFunc(fds, func(path string) bool {
-		fi, err := os.Stat(path)
-		return err == nil && os.SameFile(lock, fi)
-	})
-}
+func (d Dir) HeldBy(pid int) bool { return filelock.OpenIn(pid, d.lock()) }
 
 // GCOptions selects the final sessions to remove.
 type GCOptions struct {

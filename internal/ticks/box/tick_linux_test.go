@@ -198,7 +198,7 @@ func TestKernelIsKilledInATick(t *testing.T) {
 		t.Fatal(err)
 	}
 	kernel.Wait() // it was killed
-	released, err := filelock.Released(w.o.Dir.TickLock())
+	released, err := filelock.Released(t.Context(), w.o.Dir.TickLock(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -340,7 +340,7 @@ func (w *world) nothingIsLost(at int) {
 // child that it was about to start has its files until it is another program.
 func (w *world) released() {
 	w.Helper()
-	released, err := filelock.Released(w.o.Dir.TickLock())
+	released, err := filelock.Released(w.Context(), w.o.Dir.TickLock(), 0)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -46,13 +46,14 @@ func (a *app) worktreePruneCmd() *cobra.Command {
 		Short: "Remove worktrees whose work is merged in their base or pushed",
 		Long: `Remove the worktrees of agents that do not run and whose commits are all in their base or on a
 remote, with nothing uncommitted, untracked, stashed or otherwise found only there. All others
-stay, and the answer says why. Files that git ignores go with a tree. A branch that is merged
-goes, too; one that was only pushed stays, and the agent's next start goes on with it.
+stay, and the answer says why. With --ignored, files that git ignores are given up. Commits that
+were undone in a tree (reset, amended, rebased) stay as references below refs/den/undone. A branch
+that is merged goes, too; one that was only pushed stays, and the agent's next start goes on with it.
 den removes no other worktree; 'git worktree remove --force PATH' does.`,
 		Example: "  den worktree prune --dry-run\n  den worktree prune worker-3",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			req.Agents = names
-			words := appendIf(req.DryRun, []string{"prune"}, "--dry-run")
+			words := appendIf(req.Ignored, appendIf(req.DryRun, []string{"prune"}, "--dry-run"), "--ignored")
 			var done keeper.Worktrees
 			err := a.askTrees(cmd.Context(), keeper.MethodPrune, req, append(words, names...), &done)
 			return a.result(err, done, func(w io.Writer) { printPruned(w, done) })
@@ -60,6 +61,7 @@ den removes no other worktree; 'git worktree remove --force PATH' does.`,
 		ValidArgsFunction: a.completeAgent,
 	})
 	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "remove nothing, only say what would be")
+	cmd.Flags().BoolVar(&req.Ignored, "ignored", false, "give up the files that git ignores")
 	return cmd
 }
 
@@ -141,6 +143,9 @@ func printPruned(w io.Writer, done keeper.Worktrees) {
 			fmt.Fprintf(w, "would remove %s: %s%s\n", t.Agent, t.Safe, ignoredToo(t))
 		case t.Removed:
 			fmt.Fprintf(w, "removed %s: %s%s\n", t.Agent, t.Safe, ignoredToo(t))
+			for _, ref := range t.Undone {
+				fmt.Fprintf(w, "  undone in it, and kept: %s\n", ref)
+			}
 		}
 	}
 	if len(done.Worktrees) == 0 {

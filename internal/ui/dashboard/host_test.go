@@ -100,7 +100,7 @@ func TestLiveOfARemovedSession(t *testing.T) {
 	until(t, v, "anything", func(*dashboard.Frame) bool { return true })
 	// As gc of another process would, but without the exit being seen.
 	syscall.Kill(hostPID(t, d), syscall.SIGKILL)
-	gone, err := d.Gone()
+	gone, err := d.Gone(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

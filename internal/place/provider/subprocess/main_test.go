@@ -55,13 +55,15 @@ func quiet(t *testing.T, dir string) {
 	for _, path := range logs {
 		session := filepath.Dir(path)
 		lock := filepath.Join(filepath.Dir(filepath.Dir(session)), "locks", filepath.Base(session))
-		if gone, err := filelock.Released(lock); err == nil {
+		waiting, stop := context.WithTimeout(context.Background(), patience)
+		if gone, err := filelock.Released(waiting, lock, 0); err == nil {
 			select {
 			case <-gone: // until then it writes
-			case <-time.After(patience):
+			case <-waiting.Done():
 				t.Errorf("the shim of %s does not end", session)
 			}
 		}
+		stop()
 		if raw, err := os.ReadFile(path); err != nil || len(raw) > 0 {
 			t.Errorf("%s: %s, %v", path, raw, err)
 		}
