@@ -17,33 +17,42 @@ import (
 // recorded is a session that a test uses as a person does, to make a script of it.
 type recorded struct {
 	*world
-	name string
+	name  string
+	input string // the seq of the last input, or "0"
 }
 
 // recordProgram starts a program in a terminal of 80 by 24.
 func recordProgram(w *world, name string, argv ...string) *recorded {
 	w.t.Helper()
 	w.do(append([]string{"new", name, "--record-input", "all", "--cols", "80", "--rows", "24", "--"}, argv...)...)
-	return &recorded{w, name}
+	return &recorded{w, name, "0"}
 }
 
-// sees waits for a text, and until the screen has been at rest for as long as
-// makes it one that is expected.
+// sees waits until the program has answered the last input, shows a text since, and
+// has been at rest for as long as makes its screen one that is expected. However
+// busy the machine is, nothing is typed ahead.
 func (r *recorded) sees(text string) {
 	r.t.Helper()
-	if _, errOut, code := r.try("wait", r.name, "--text", text, "--idle", "400ms", "-t", "2m"); code != 0 {
+	args := []string{"wait", r.name, "--after", r.input, "--idle", "400ms", "-t", "2m"}
+	if text != "" {
+		args = append(args, "--text", text)
+	}
+	if _, errOut, code := r.try(args...); code != 0 {
 		r.t.Fatalf("%s: exit %d: %s", text, code, errOut)
 	}
 }
 
-func (r *recorded) keys(names ...string) {
-	r.t.Helper()
-	r.do(append([]string{"keys", r.name}, names...)...)
-}
+func (r *recorded) keys(names ...string) { r.send(append([]string{"keys", r.name}, names...)...) }
 
-func (r *recorded) types(text string) {
+func (r *recorded) types(text string) { r.send("type", r.name, text) }
+
+func (r *recorded) send(args ...string) {
 	r.t.Helper()
-	r.do("type", r.name, text)
+	var sent struct{ Seq uint64 }
+	if err := json.Unmarshal([]byte(r.do(append(args, "-j")...)), &sent); err != nil || sent.Seq == 0 {
+		r.t.Fatalf("%v: %+v %v", args, sent, err)
+	}
+	r.input = strconv.FormatUint(sent.Seq, 10)
 }
 
 // plays makes a script of the recording and plays it so often as the target says,
@@ -114,11 +123,11 @@ func TestScriptsOfPrograms(t *testing.T) {
 		r.sees("violets")
 		r.keys("o")
 		r.types("sugar is sweet")
-		r.sees("sugar is sweet")
+		r.sees("")
 		r.keys("Escape")
-		r.sees("sugar is sweet")
+		r.sees("")
 		r.keys("g", "g", "d", "d")
-		r.sees("violets")
+		r.sees("")
 		r.types(":%s/blue/green/")
 		r.keys("Enter")
 		r.sees("violets are green")
@@ -142,23 +151,21 @@ func TestScriptsOfPrograms(t *testing.T) {
 			}
 		}
 		w.env = append(w.env, "TZ=UTC", "LC_ALL=C.UTF-8")
-		// The first start of all writes its settings, and looks otherwise.
-		first := recordProgram(w, "first", mc, "--nosubshell", "--nocolor", dir, dir)
-		first.sees("gamma")
-		first.keys("F10")
-		w.do("wait", "first", "--exit")
-		r := recordProgram(w, "mc", mc, "--nosubshell", "--nocolor", dir, dir)
+		// Each mc empties and rewrites its settings and its history, which the one that
+		// plays beside it reads: each has a home of its own.
+		homes := t.TempDir()
+		r := recordProgram(w, "mc", "sh", "-c", `HOME=$(mktemp -d "$1/XXXXXX") exec "$2" --nosubshell --nocolor "$3" "$3"`, "sh", homes, mc, dir)
 		r.sees("gamma")
 		r.keys("Down", "Down")
-		r.sees("gamma")
-		r.keys("F3")
 		r.sees("beta")
+		r.keys("F3")
+		r.sees("beta is a file")
 		r.keys("F10")
 		r.sees("gamma")
-		r.keys("F9")
-		r.sees("gamma")
+		r.keys("F9") // the menu's letters change their colour
+		r.sees("")
 		r.keys("Escape", "Escape")
-		r.sees("gamma")
+		r.sees("")
 		r.keys("F10")
 		w.do("wait", "mc", "--exit")
 		// What is free on the disk, and the hint of the day.
@@ -203,10 +210,12 @@ func TestScriptsOfPrograms(t *testing.T) {
 		h.Write(t, ".codex/config.toml", append(config, "\n[projects."+strconv.Quote(h.Work)+"]\ntrust_level = \"trusted\"\n"...))
 		w := newWorld(t)
 		w.env = append(w.env, h.Env...)
-		r := recordProgram(w, "codex", h.Program, "--cd", h.Work)
-		r.sees("›")
+		// Each in a copy of the home, without the server that all would share.
+		r := recordProgram(w, "codex", "sh", "-c", `home=$(mktemp -d "$1/XXXXXX") && cp -R "$CODEX_HOME/." "$home" && CODEX_HOME=$home exec "$2" --disable daemon_auto_start --cd "$3"`,
+			"sh", t.TempDir(), h.Program, h.Work)
+		r.sees("? for shortcuts")
 		r.types("ping please")
-		r.sees("ping please")
+		r.sees("")
 		r.keys("Enter")
 		r.sees("pong from the stub")
 		r.keys("C-c", "C-c")
@@ -214,7 +223,7 @@ func TestScriptsOfPrograms(t *testing.T) {
 			r.keys("C-c")
 			w.do("wait", "codex", "--exit")
 		}
-		// Tips, what to ask for, numbers of sessions and tokens.
-		r.plays(`› [A-Z].*`, `.*[Tt]ip:.*`, `.*[0-9]+%.*`, `[0-9a-f]{8}-[0-9a-f-]+`, `.*[Tt]oken.*`)
+		// Tips, what to ask for, how long it took, numbers of sessions and tokens.
+		r.plays(`› [A-Z].*`, `.*[Tt]ip:.*`, `.*[0-9]+%.*`, `Worked for .*`, `[0-9a-f]{8}-[0-9a-f-]+`, `.*[Tt]oken.*`)
 	})
 }
