@@ -14,6 +14,7 @@ import (
 	"den/internal/screen/render/redact"
 	"den/internal/screen/vt"
 	"den/internal/session/script"
+	"den/internal/session/steps"
 )
 
 // recording writes a log, event by event, with a clock of its own.
@@ -166,10 +167,13 @@ func TestDeriveTypedAhead(t *testing.T) {
 	r.add(pause/10, "o", "make\r\nbuilding")
 	r.add(pause/10, "i", "ls\r")
 	r.add(pause/10, "o", "\r\nfile\r\n$ ")
+	r.add(pause, "i", "echo l\r")
+	r.add(0, "o", "echo l\r\nl\r\n$ ")
 	expect(t, r.derive(script.Options{Until: time.Hour}),
 		`{"wait":{"text":"$"}}`, `{"screen":["$"]}`,
 		`{"type":"make","enter":true}`, `{"wait":{"text":"building"}}`,
-		`{"type":"ls","enter":true}`, `{"wait":{"text":"file"}}`) // whether ls stands behind building depends on who is faster
+		`{"type":"ls","enter":true}`, `{"wait":{"text":"file","early":true}}`, // whether ls stands behind building depends on who is faster
+		`{"type":"echo l","enter":true}`, `{"wait":{"text":"$"}}`) // nothing else tells that it was done
 
 	r = record(t)
 	r.add(0, "i", "make\r")
@@ -321,4 +325,46 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// What looks otherwise is another screen, if looks are compared.
+func TestDeriveLooks(t *testing.T) {
+	for _, o := range []script.Options{{}, {Styles: true}, {Pictures: "menu"}} {
+		r := record(t)
+		r.add(0, "o", "\x1b[?1049h\x1b[?25l\x1b[H\x1b[7mone\x1b[m\x1b[2;1Htwo")
+		r.add(pause, "i", "\x1b[B")
+		r.add(0, "o", "\x1b[Hone\x1b[2;1H\x1b[7mtwo\x1b[m")
+		r.add(pause, "i", "q")
+		o.Until = time.Hour
+		d := r.derive(o)
+		switch {
+		case o.Styles:
+			expect(t, d, `{"wait":{"text":"two"}}`, `{"screen":{"rows":["one","two"],"styles":["0 0-2 inverse"]}}`,
+				`{"keys":["Down"]}`, `{"screen":{"rows":["one","two"],"styles":["1 0-2 inverse"]}}`, `{"keys":["q"]}`)
+		case o.Pictures != "":
+			expect(t, d, `{"wait":{"text":"two"}}`, `{"screen":{"rows":["one","two"],"picture":"menu-1.png"}}`,
+				`{"keys":["Down"]}`, `{"screen":{"rows":["one","two"],"picture":"menu-2.png"}}`, `{"keys":["q"]}`)
+			diff, err := steps.ComparePictures(d.Pictures["menu-1.png"], d.Pictures["menu-2.png"], 0)
+			if err != nil || diff == nil || len(d.Pictures) != 2 {
+				t.Errorf("%d pictures, %+v %v", len(d.Pictures), diff, err)
+			}
+		default:
+			expect(t, d, `{"wait":{"text":"two"}}`, `{"screen":["one","two"]}`, `{"keys":["Down"]}`, `{"keys":["q"]}`)
+		}
+	}
+}
+
+// Where only the cursor tells of an input, it is waited for.
+func TestDeriveCursor(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "\x1b[?1049h\x1b[Htext")
+	r.add(pause, "i", "\x1b\x1b")
+	r.add(0, "o", "\x1b[1;4H")
+	r.add(pause, "i", "x")
+	r.add(0, "o", "\a")
+	r.add(pause, "i", "y")
+	expect(t, r.derive(script.Options{Until: time.Hour}),
+		`{"wait":{"text":"text"}}`, `{"screen":["text"]}`,
+		`{"keys":["Escape","Escape"]}`, `{"wait":{"cursor":"0,3"}}`,
+		`{"keys":["x"]}`, `{"keys":["y"]}`)
 }
