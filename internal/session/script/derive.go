@@ -127,6 +127,7 @@ type reader struct {
 	start   place    // where the input was typed
 	alt     bool     // on the alternate screen
 	entered bool     // with Enter, or with a key that ends what runs
+	printed bool     // with text, which may be shown where the cursor was
 	open    bool     // the last step may be gone on with
 	pending *hidden  // input that was not recorded
 	early   bool     // it began before what came of the one before had
@@ -252,7 +253,7 @@ func (r *reader) append(s steps.Step, comments ...string) {
 func (r *reader) begin(seq uint64) {
 	r.input, r.began, r.moved = seq, r.now, r.now
 	r.before, r.typed, r.pauses = screen.Text(r.term), "", nil
-	r.wrote, r.noted, r.did, r.entered = false, false, false, false
+	r.wrote, r.noted, r.did, r.entered, r.printed = false, false, false, false, false
 	r.start, r.alt = r.cursor(), r.term.Modes().AltScreen
 }
 
@@ -385,6 +386,7 @@ func (r *reader) add(t token, alone bool) {
 	if t.key == "" && !t.paste && !alone {
 		r.typed += t.text
 	}
+	r.printed = r.printed || t.key == "" || alone
 	r.entered = t.key == "Enter" || t.key == "C-c" || t.key == "C-d" || t.paste
 	r.open = true
 }
@@ -480,7 +482,7 @@ func (r *reader) resolve() {
 	text := "${" + name + "}"
 	r.append(steps.Step{Type: &text, Enter: enter},
 		fmt.Sprintf("%s: %d bytes that were typed without echo, at %v%s", name, p.bytes, r.began.Round(time.Millisecond), enterToo(enter)))
-	r.open, r.entered = false, enter
+	r.open, r.entered, r.printed = false, enter, true
 }
 
 func enterToo(enter bool) string {
@@ -555,7 +557,7 @@ func (r *reader) freshLine() *string {
 	row := r.term.Row(y)
 	text := strings.TrimSpace(string(row.AppendText(nil)))
 	restless := r.restless()
-	if text == "" || r.isStart(y) || !r.isFresh(row) || y < len(restless) && restless[y] || r.opened(text) != "" || strings.Contains(r.typed, text) {
+	if text == "" || r.input > 0 && r.isStart(y) || !r.isFresh(row) || y < len(restless) && restless[y] || r.opened(text) != "" || strings.Contains(r.typed, text) {
 		return nil
 	}
 	return &text
@@ -735,10 +737,10 @@ func (r *reader) news() string {
 }
 
 // isStart reports whether a row is the one in which the input was typed: the
-// program, or the terminal, repeats it there.
+// program, or the terminal, repeats it there. Full screens repeat no keys.
 func (r *reader) isStart(y int) bool {
 	alt := r.term.Modes().AltScreen
-	return alt == r.alt && r.start.line == r.term.ScreenLine()+int64(y)
+	return alt == r.alt && (r.printed || !alt) && r.start.line == r.term.ScreenLine()+int64(y)
 }
 
 // hasWord reports whether three letters stand beside each other.
@@ -784,6 +786,7 @@ func (r *reader) takeCell(ev eventlog.Event) {
 		r.cell, r.cellStep, r.asking, r.open = c.Cell, len(r.out.Steps)-1, false, false
 		r.answer, r.unknown, r.hides = nil, 0, false
 		r.begin(ev.Seq)
+		r.printed = true
 	case c.Cell != r.cell:
 	case c.Status == cell.Asking:
 		r.answered()
@@ -867,6 +870,20 @@ func (r *reader) exit(ev eventlog.Event) {
 	}
 }
 
+// count counts the inputs, and the screens that are expected before the last.
+func (r *reader) count() (inputs, screens int) {
+	seen := 0
+	for i := range r.out.Steps {
+		switch s := &r.out.Steps[i]; {
+		case s.Screen != nil:
+			seen++
+		case s.Type != nil || s.Keys != nil || s.Paste != nil:
+			inputs, screens = inputs+1, seen
+		}
+	}
+	return inputs, screens
+}
+
 // finish ends the script of a recording that has no end.
 func (r *reader) finish() {
 	if !r.ended {
@@ -875,6 +892,9 @@ func (r *reader) finish() {
 			r.cell = ""
 		}
 		r.settle(max(r.o.Until, r.now))
+	}
+	if inputs, screens := r.count(); inputs > 1 && screens == 0 {
+		r.warn("while something was typed no screen stood for %v, so the script expects none: 'den wait --idle 300ms' makes such a pause", restGap)
 	}
 	if r.unseen > 0 {
 		r.warn("%d inputs were not recorded: each is a variable. 'den new --record-input all' records what is typed without echo too", r.unseen)

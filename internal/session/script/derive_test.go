@@ -368,3 +368,32 @@ func TestDeriveCursor(t *testing.T) {
 		`{"keys":["Escape","Escape"]}`, `{"wait":{"cursor":"0,3"}}`,
 		`{"keys":["x"]}`, `{"keys":["y"]}`)
 }
+
+// A program that draws where its cursor stands is waited for, too: a key is not
+// repeated there.
+func TestDeriveNewsWhereTheCursorIs(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "\x1b[?1049h\x1b[Hmenu\x1b[3;1H")
+	r.add(pause, "i", "\x1b[B")
+	r.add(0, "o", "\rsecond\r")
+	r.add(pause, "i", "x")
+	r.add(0, "o", "xsecond\b")
+	expect(t, r.derive(script.Options{Until: time.Hour}),
+		`{"wait":{"text":"menu"}}`, `{"screen":["menu"]}`,
+		`{"keys":["Down"]}`, `{"wait":{"text":"second"}}`, `{"screen":["menu","","second"]}`,
+		`{"keys":["x"]}`, `{"screen":["menu","","xsecond"]}`)
+}
+
+// Who does not pause is told that no screen is expected.
+func TestDeriveWithoutPauses(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "\x1b[?1049h\x1b[Hmenu")
+	for i := range 3 {
+		r.add(pause/10, "i", "\x1b[B")
+		r.add(pause/10, "o", fmt.Sprintf("\x1b[2;1Hitem %d", i))
+	}
+	r.add(0, "x", "0")
+	if d := r.derive(script.Options{}); len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "--idle 300ms") {
+		t.Errorf("%q\n%s", d.Warnings, lines(t, d))
+	}
+}
