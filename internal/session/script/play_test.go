@@ -255,7 +255,7 @@ func TestPlayFailsAndUpdates(t *testing.T) {
 		}
 		return kept
 	})
-	if f := o.Failure; !errors.Is(err, kept) || f == nil || f.Step != 0 || f.Line != 2 || len(f.Diff) < 2 || f.Diff[0].Got != "new" || f.Diff[0].Same || !f.Diff[1].Same {
+	if f := o.Failure; !errors.Is(err, kept) || f == nil || f.Step != 0 || f.Line != 2 || len(f.Diff) < 2 || f.Diff[0].Got != "new" || f.Diff[0].Same || !f.Diff[1].Same || !strings.HasSuffix(f.Error(), "did not come: text 'old'") {
 		t.Fatalf("%+v %v", o.Failure, err)
 	}
 	p.Timeout, p.Update = patience, true

@@ -91,7 +91,7 @@ func (b *Runner) wait(ctx context.Context, w *Wait, r *Result) error {
 	if r.Wait, err = b.await(ctx, req); err != nil {
 		return err
 	}
-	if err := unmet(r.Wait); err != nil {
+	if err := unmet(&req, r.Wait); err != nil {
 		return err
 	}
 	r.Seq = r.Wait.Seq
@@ -117,16 +117,27 @@ func (b *Runner) await(ctx context.Context, w wire.Wait) (*wire.WaitResult, erro
 }
 
 // unmet is the error that a wait's result stands for, or nil.
-func unmet(r *wire.WaitResult) error {
-	switch {
-	case r.Matched:
+func unmet(w *wire.Wait, r *wire.WaitResult) error {
+	if r.Matched {
 		return nil
-	case r.Status == wire.WaitEnded:
-		return fault.Errorf(fault.NotRunning, "the session is over and the condition did not come: %v", r.Unmet)
-	case r.Status == wire.WaitCommandEnded:
-		return fault.Errorf(fault.Timeout, "the command has ended%s and the condition did not come: %v", WithStatus(r.ExitCode), r.Unmet)
 	}
-	return fault.Errorf(fault.Timeout, "the condition did not come: %v", r.Unmet)
+	var names []string
+	for _, name := range r.Unmet {
+		for known, value := range map[string]*string{"text": w.Text, "regex": w.Regex, "gone": w.Gone} {
+			if name == known && value != nil {
+				name += " '" + *value + "'"
+			}
+		}
+		names = append(names, name)
+	}
+	what := strings.Join(names, ", ")
+	switch r.Status {
+	case wire.WaitEnded:
+		return fault.Errorf(fault.NotRunning, "the session is over and the condition did not come: %s", what)
+	case wire.WaitCommandEnded:
+		return fault.Errorf(fault.Timeout, "the command has ended%s and the condition did not come: %s", WithStatus(r.ExitCode), what)
+	}
+	return fault.Errorf(fault.Timeout, "the condition did not come: %s", what)
 }
 
 // WithStatus says with which status a command has ended, if that is known.
