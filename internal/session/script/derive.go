@@ -151,9 +151,12 @@ type reader struct {
 	secrets map[string]string // names of variables, by value
 	unseen  int               // inputs that nobody knows
 
+	page    redact.Page
+	known   *redact.Redactor // of the first so many secrets
+	knows   int
 	painter steps.Painter
 	picture []byte // of the last screen that was looked at
-	err     error  // of drawing it
+	err     error
 }
 
 // hidden is input of which only the length is known. Where the program repeated
@@ -509,6 +512,7 @@ func (r *reader) settle(at time.Duration) {
 		return
 	}
 	r.open = false
+	r.hide()
 	w := steps.Wait{Timeout: r.limit(at), Early: early}
 	if text := r.news(); text != "" {
 		w.Text = &text
@@ -557,7 +561,7 @@ func (r *reader) freshLine() *string {
 	row := r.term.Row(y)
 	text := strings.TrimSpace(string(row.AppendText(nil)))
 	restless := r.restless()
-	if text == "" || r.input > 0 && r.isStart(y) || !r.isFresh(row) || y < len(restless) && restless[y] || r.opened(text) != "" || strings.Contains(r.typed, text) {
+	if text == "" || r.input > 0 && r.isStart(y) || !r.isFresh(row) || y < len(restless) && restless[y] || r.opened(text, r.secretsIn(y)) != "" || strings.Contains(r.typed, text) {
 		return nil
 	}
 	return &text
@@ -619,7 +623,7 @@ func (r *reader) screen() (s *steps.Screen, look string) {
 		row := &s.Rows[y]
 		if y < len(restless) && restless[y] {
 			*row = steps.Row{Any: true}
-		} else if expr := r.opened(row.Text); expr != "" {
+		} else if expr := r.opened(row.Text, r.secretsIn(y)); expr != "" {
 			*row = steps.Row{Regex: expr}
 		}
 	}
@@ -631,10 +635,47 @@ func (r *reader) screen() (s *steps.Screen, look string) {
 	return s, look
 }
 
+// hide finds the secrets on the screen, also those that rows break.
+func (r *reader) hide() {
+	if len(r.secrets) != r.knows {
+		r.knows = len(r.secrets)
+		var values []string
+		for value := range r.secrets {
+			values = append(values, regexp.QuoteMeta(value))
+		}
+		if r.known, r.err = redact.New(values, false); r.err != nil {
+			return
+		}
+	}
+	r.page.Take(r.term, 0)
+	r.page.Hide(r.o.Redact)
+	r.page.Hide(r.known)
+}
+
+// secretsIn are the parts of a row of the screen that hide has found.
+func (r *reader) secretsIn(y int) (parts []part) {
+	row, hidden := r.term.Row(y), r.page.Hidden(y)
+	var line []byte
+	for col := range min(row.Len(), len(hidden)) {
+		was := len(line)
+		if line = row.AppendCell(line, col); len(line) == was && row.Width(col) > 0 {
+			line = append(line, ' ')
+		}
+		switch n := len(parts); {
+		case !hidden[col]:
+		case n > 0 && parts[n-1].to == was:
+			parts[n-1].to = len(line)
+		default:
+			parts = append(parts, part{was, len(line), ".+"})
+		}
+	}
+	return parts
+}
+
 // opened is a regular expression for a row with parts that differ from time to
-// time, or must not be told; "" for others.
-func (r *reader) opened(row string) string {
-	parts := secretParts(r.o.Redact.Spans([]byte(row)))
+// time, or must not be told, as these; "" for others.
+func (r *reader) opened(row string, parts []part) string {
+	parts = append(parts, secretParts(r.o.Redact.Spans([]byte(row)))...)
 	for value := range r.secrets {
 		if i := strings.Index(row, value); i >= 0 {
 			parts = append(parts, part{i, i + len(value), ".+"})
@@ -672,8 +713,11 @@ func withOpen(row string, parts []part) string {
 	var b strings.Builder
 	done := 0
 	for _, p := range parts {
-		if p.from < done {
+		if p.to = min(p.to, len(row)); p.to <= done {
 			continue
+		}
+		if p.from < done { // what is behind the part before must not be told either
+			p.from, p.expr = done, ".+"
 		}
 		b.WriteString(regexp.QuoteMeta(row[done:p.from]) + p.expr)
 		done = p.to
@@ -720,7 +764,7 @@ func (r *reader) news() string {
 		text := strings.TrimSpace(string(row.AppendText(nil)))
 		choice := 1
 		switch {
-		case text == "" || strings.Contains(r.before, text) || r.opened(text) != "" || !r.isFresh(row):
+		case text == "" || strings.Contains(r.before, text) || r.opened(text, r.secretsIn(y)) != "" || !r.isFresh(row):
 			continue
 		case r.typed != "" && (strings.Contains(text, r.typed) || strings.Contains(r.typed, text)):
 			continue
@@ -865,6 +909,7 @@ func (r *reader) exit(ev eventlog.Event) {
 		return
 	}
 	r.append(steps.Step{Exit: &steps.Exit{Code: code}, Timeout: r.limit(r.now)})
+	r.hide()
 	if s, look := r.screen(); r.isNew(look) {
 		r.expect(s, nil)
 	}

@@ -397,3 +397,30 @@ func TestDeriveWithoutPauses(t *testing.T) {
 		t.Errorf("%q\n%s", d.Warnings, lines(t, d))
 	}
 }
+
+// A secret that rows break is no more in the script than a whole one, nor is the
+// end of one that a mask covers the beginning of.
+func TestDeriveBrokenSecrets(t *testing.T) {
+	token := "ghp_" + strings.Repeat("a1B2", 9)
+	r := record(t) // 30 columns
+	r.add(0, "o", "Password: ")
+	r.now += pause
+	r.add(0, "n", string(eventlog.UnechoedNote()))
+	r.add(0, "i", "correct-horse-battery\r")
+	r.add(0, "o", "\r\nit was, says it: correct-horse-battery\r\n")
+	r.add(0, "o", "token "+token+"\r\nuser 12 "+token[:4]+"\r\n")
+	r.add(pause, "i", "x")
+	d := r.derive(script.Options{Redact: must(redact.New([]string{"user 12 ghp_"}, true)), Mask: []*regexp.Regexp{regexp.MustCompile("user 1")}})
+	var b strings.Builder
+	if err := d.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, told := range []string{"correct", "battery", "ghp_", "a1B2", "2 gh"} {
+		if strings.Contains(b.String(), told) {
+			t.Errorf("%s is told:\n%s", told, b.String())
+		}
+	}
+	if !strings.Contains(b.String(), `{"regex":"it was, says it: .+"}`) {
+		t.Errorf("more is open than has to be:\n%s", b.String())
+	}
+}
