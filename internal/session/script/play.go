@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"den/internal/base/fault"
 	"den/internal/screen"
@@ -169,9 +170,7 @@ func (b *play) run(ctx context.Context) *Failure {
 		if f.Diff == nil && f.Picture == nil && ctx.Err() == nil {
 			f.Diff = b.missed(ctx, i)
 		}
-		for j := range f.Diff {
-			f.Diff[j].Got = b.Hide.Text(f.Diff[j].Got)
-		}
+		f.Diff = b.untold(f.Diff)
 		return f
 	}
 	return nil
@@ -239,12 +238,54 @@ func (b *play) update(ctx context.Context, i int) (steps.Result, error) {
 
 // hidden leaves open what must not stand in a file.
 func (b *play) hidden(s *steps.Screen) *steps.Screen {
-	for y := range s.Rows {
-		if expr := withOpen(s.Rows[y].Text, secretParts(b.Hide.Spans([]byte(s.Rows[y].Text)))); expr != "" {
+	var rows []string
+	for i := range s.Rows {
+		rows = append(rows, s.Rows[i].Text)
+	}
+	for y, parts := range secretsOf(b.Hide, rows) {
+		if expr := withOpen(rows[y], parts); expr != "" {
 			s.Rows[y] = steps.Row{Regex: expr}
 		}
 	}
 	return s
+}
+
+// untold is a difference without what must not be told of the screen.
+func (b *play) untold(diff []steps.DiffRow) []steps.DiffRow {
+	var rows []string
+	for i := range diff {
+		rows = append(rows, diff[i].Got)
+	}
+	for y, parts := range secretsOf(b.Hide, rows) {
+		slices.SortFunc(parts, func(a, b part) int { return b.from - a.from })
+		for _, p := range parts {
+			if got := diff[y].Got; p.to <= len(got) {
+				diff[y].Got = got[:p.from] + strings.Repeat(string(redact.Mask), utf8.RuneCountInString(got[p.from:p.to])) + got[p.to:]
+			}
+		}
+	}
+	return diff
+}
+
+// secretsOf finds secrets in each of the rows of a screen, also those that break
+// between two.
+func secretsOf(hide *redact.Redactor, rows []string) [][]part {
+	all := make([][]part, len(rows))
+	for y, row := range rows {
+		all[y] = secretParts(hide.Spans([]byte(row)))
+	}
+	spans := hide.Spans([]byte(strings.Join(rows, "")))
+	begin := 0
+	for y, row := range rows {
+		for _, sp := range spans {
+			p := part{max(0, sp.From-begin), min(len(row), sp.To-begin), ".+"}
+			if p.from < p.to && (sp.From < begin || sp.To > begin+len(row)) {
+				all[y] = append(all[y], p)
+			}
+		}
+		begin += len(row)
+	}
+	return all
 }
 
 // updatePicture takes the screen's picture as the expected one, unless it is.
