@@ -55,20 +55,30 @@ func (r *recorded) send(args ...string) {
 	r.input = strconv.FormatUint(sent.Seq, 10)
 }
 
-// plays makes a script of the recording and plays it so often as the target says,
-// two at a time. Each has to pass.
+// plays makes a script of the texts of the recording and plays it so often as the
+// target says, two at a time. Each has to pass.
 func (r *recorded) plays(masks ...string) {
 	r.t.Helper()
+	r.playsWith("text", masks)
+}
+
+// looks is plays with styles and pictures.
+func (r *recorded) looks(masks ...string) {
+	r.t.Helper()
+	r.playsWith("looks", masks, "--styles", "--pictures")
+}
+
+func (r *recorded) playsWith(what string, masks []string, flags ...string) {
+	r.t.Helper()
+	for _, m := range masks {
+		flags = append(flags, "--mask", m)
+	}
 	n, err := strconv.Atoi(os.Getenv("DEN_SCRIPT_PLAYS"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	file := filepath.Join(r.t.TempDir(), r.name+".steps")
-	args := []string{"export", r.name, "--format", "test", "-o", file}
-	for _, m := range masks {
-		args = append(args, "--mask", m)
-	}
-	r.do(args...)
+	r.do(append([]string{"export", r.name, "--format", "test", "-o", file}, flags...)...)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		r.t.Fatal(err)
@@ -102,8 +112,8 @@ func (r *recorded) plays(masks ...string) {
 		}
 	}
 	load, _ := os.ReadFile("/proc/loadavg") // Best effort: not every system has one.
-	r.t.Logf("%s: %d of %d plays passed, %d screens each, %d ms a play, the longest %d ms; load %s",
-		r.name, answer.Passed, n, strings.Count(string(text), `{"screen":`), sum/max(1, len(answer.Scripts)), longest, strings.TrimSpace(string(load)))
+	r.t.Logf("%s, %s: %d of %d plays passed, %d screens each, %d ms a play, the longest %d ms; load %s",
+		r.name, what, answer.Passed, n, strings.Count(string(text), `{"screen":`), sum/max(1, len(answer.Scripts)), longest, strings.TrimSpace(string(load)))
 	if answer.Passed != n || code != 0 {
 		r.t.Errorf("exit %d\n%s", code, text)
 	}
@@ -135,6 +145,7 @@ func TestScriptsOfPrograms(t *testing.T) {
 		r.keys("Enter")
 		w.do("wait", "vim", "--exit")
 		r.plays()
+		r.looks()
 	})
 	t.Run("mc", func(t *testing.T) {
 		mc := need.Program(t, "mc")
@@ -169,7 +180,9 @@ func TestScriptsOfPrograms(t *testing.T) {
 		r.keys("F10")
 		w.do("wait", "mc", "--exit")
 		// What is free on the disk, and the hint of the day.
-		r.plays(`[-─]* *[0-9.]+[kKMGT]? ?/ ?[0-9.]+[kKMGT]? \([0-9]+%\)[-─]*`, `^Hint: .*`, `[A-Z][a-z]{2} +[0-9]+ +[0-9:]+`)
+		masks := []string{`[-─]* *[0-9.]+[kKMGT]? ?/ ?[0-9.]+[kKMGT]? \([0-9]+%\)[-─]*`, `^Hint: .*`, `[A-Z][a-z]{2} +[0-9]+ +[0-9:]+`}
+		r.plays(masks...)
+		r.looks(masks...)
 	})
 	t.Run("dashboard", func(t *testing.T) {
 		w := newWorld(t)
