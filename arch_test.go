@@ -459,7 +459,7 @@ var allowed = map[string][]string{
 	},
 	"internal/session/steps": {
 		"internal/base/fault",
-		"internal/screen", "internal/screen/keys",
+		"internal/screen", "internal/screen/keys", "internal/screen/render", "internal/screen/render/redact",
 		"internal/session", "internal/session/cell", "internal/session/wire",
 	},
 	"internal/session/terminals": {

@@ -93,6 +93,30 @@ func setup(env *testscript.Env) error {
 	return nil
 }
 
+// dumpHost ends a host that runs with what its goroutines and threads are at.
+func dumpHost(t testing.TB, d home.Dir) {
+	m, err := d.Inspect()
+	if err != nil || !m.Status.Active() {
+		return
+	}
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", m.HostPID)) // none: it has ended
+	for _, task := range tasks {
+		stat, _ := os.ReadFile(filepath.Join(task, "stat"))   // Best effort: the thread may have ended.
+		wchan, _ := os.ReadFile(filepath.Join(task, "wchan")) // as above
+		t.Logf("host of %s, a thread: %.60s, in %s", d.ID, stat, wchan)
+	}
+	waiting, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	gone, err := d.Gone(waiting)
+	if err != nil || syscall.Kill(m.HostPID, syscall.SIGQUIT) != nil {
+		return
+	}
+	select {
+	case <-gone:
+	case <-waiting.Done():
+	}
+}
+
 // endSessions kills what a test left and looks for what must not be there:
 // surviving processes and data races in hosts.
 func endSessions(t testing.TB, root home.Home) {
@@ -101,6 +125,9 @@ func endSessions(t testing.TB, root home.Home) {
 		t.Error(err)
 	}
 	for _, d := range dirs {
+		if t.Failed() {
+			dumpHost(t, d)
+		}
 		raw, _ := os.ReadFile(d.HostLog()) // none: it wrote nothing
 		switch {
 		case strings.Contains(string(raw), "DATA RACE"):

@@ -17,49 +17,68 @@ import (
 // recorded is a session that a test uses as a person does, to make a script of it.
 type recorded struct {
 	*world
-	name string
+	name  string
+	input string // the seq of the last input, or "0"
 }
 
 // recordProgram starts a program in a terminal of 80 by 24.
 func recordProgram(w *world, name string, argv ...string) *recorded {
 	w.t.Helper()
 	w.do(append([]string{"new", name, "--record-input", "all", "--cols", "80", "--rows", "24", "--"}, argv...)...)
-	return &recorded{w, name}
+	return &recorded{w, name, "0"}
 }
 
-// sees waits for a text, and until the screen has been at rest for as long as
-// makes it one that is expected.
+// sees waits until the program has answered the last input, shows a text since, and
+// has been at rest for as long as makes its screen one that is expected. However
+// busy the machine is, nothing is typed ahead.
 func (r *recorded) sees(text string) {
 	r.t.Helper()
-	if _, errOut, code := r.try("wait", r.name, "--text", text, "--idle", "400ms", "-t", "2m"); code != 0 {
+	args := []string{"wait", r.name, "--after", r.input, "--idle", "400ms", "-t", "2m"}
+	if text != "" {
+		args = append(args, "--text", text)
+	}
+	if _, errOut, code := r.try(args...); code != 0 {
 		r.t.Fatalf("%s: exit %d: %s", text, code, errOut)
 	}
 }
 
-func (r *recorded) keys(names ...string) {
+func (r *recorded) keys(names ...string) { r.send(append([]string{"keys", r.name}, names...)...) }
+
+func (r *recorded) types(text string) { r.send("type", r.name, text) }
+
+func (r *recorded) send(args ...string) {
 	r.t.Helper()
-	r.do(append([]string{"keys", r.name}, names...)...)
+	var sent struct{ Seq uint64 }
+	if err := json.Unmarshal([]byte(r.do(append(args, "-j")...)), &sent); err != nil || sent.Seq == 0 {
+		r.t.Fatalf("%v: %+v %v", args, sent, err)
+	}
+	r.input = strconv.FormatUint(sent.Seq, 10)
 }
 
-func (r *recorded) types(text string) {
-	r.t.Helper()
-	r.do("type", r.name, text)
-}
-
-// plays makes a script of the recording and plays it so often as the target says,
-// two at a time. Each has to pass.
+// plays makes a script of the texts of the recording and plays it so often as the
+// target says, two at a time. Each has to pass.
 func (r *recorded) plays(masks ...string) {
 	r.t.Helper()
+	r.playsWith("text", masks)
+}
+
+// looks is plays with styles and pictures.
+func (r *recorded) looks(masks ...string) {
+	r.t.Helper()
+	r.playsWith("looks", masks, "--styles", "--pictures")
+}
+
+func (r *recorded) playsWith(what string, masks []string, flags ...string) {
+	r.t.Helper()
+	for _, m := range masks {
+		flags = append(flags, "--mask", m)
+	}
 	n, err := strconv.Atoi(os.Getenv("DEN_SCRIPT_PLAYS"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	file := filepath.Join(r.t.TempDir(), r.name+".steps")
-	args := []string{"export", r.name, "--format", "test", "-o", file}
-	for _, m := range masks {
-		args = append(args, "--mask", m)
-	}
-	r.do(args...)
+	r.do(append([]string{"export", r.name, "--format", "test", "-o", file}, flags...)...)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		r.t.Fatal(err)
@@ -93,8 +112,8 @@ func (r *recorded) plays(masks ...string) {
 		}
 	}
 	load, _ := os.ReadFile("/proc/loadavg") // Best effort: not every system has one.
-	r.t.Logf("%s: %d of %d plays passed, %d screens each, %d ms a play, the longest %d ms; load %s",
-		r.name, answer.Passed, n, strings.Count(string(text), `{"screen":`), sum/max(1, len(answer.Scripts)), longest, strings.TrimSpace(string(load)))
+	r.t.Logf("%s, %s: %d of %d plays passed, %d screens each, %d ms a play, the longest %d ms; load %s",
+		r.name, what, answer.Passed, n, strings.Count(string(text), `{"screen":`), sum/max(1, len(answer.Scripts)), longest, strings.TrimSpace(string(load)))
 	if answer.Passed != n || code != 0 {
 		r.t.Errorf("exit %d\n%s", code, text)
 	}
@@ -114,11 +133,11 @@ func TestScriptsOfPrograms(t *testing.T) {
 		r.sees("violets")
 		r.keys("o")
 		r.types("sugar is sweet")
-		r.sees("sugar is sweet")
+		r.sees("")
 		r.keys("Escape")
-		r.sees("sugar is sweet")
+		r.sees("")
 		r.keys("g", "g", "d", "d")
-		r.sees("violets")
+		r.sees("")
 		r.types(":%s/blue/green/")
 		r.keys("Enter")
 		r.sees("violets are green")
@@ -126,6 +145,7 @@ func TestScriptsOfPrograms(t *testing.T) {
 		r.keys("Enter")
 		w.do("wait", "vim", "--exit")
 		r.plays()
+		r.looks()
 	})
 	t.Run("mc", func(t *testing.T) {
 		mc := need.Program(t, "mc")
@@ -142,27 +162,27 @@ func TestScriptsOfPrograms(t *testing.T) {
 			}
 		}
 		w.env = append(w.env, "TZ=UTC", "LC_ALL=C.UTF-8")
-		// The first start of all writes its settings, and looks otherwise.
-		first := recordProgram(w, "first", mc, "--nosubshell", "--nocolor", dir, dir)
-		first.sees("gamma")
-		first.keys("F10")
-		w.do("wait", "first", "--exit")
-		r := recordProgram(w, "mc", mc, "--nosubshell", "--nocolor", dir, dir)
+		// Each mc empties and rewrites its settings and its history, which the one that
+		// plays beside it reads: each has a home of its own.
+		homes := t.TempDir()
+		r := recordProgram(w, "mc", "sh", "-c", `HOME=$(mktemp -d "$1/XXXXXX") exec "$2" --nosubshell --nocolor "$3" "$3"`, "sh", homes, mc, dir)
 		r.sees("gamma")
 		r.keys("Down", "Down")
-		r.sees("gamma")
-		r.keys("F3")
 		r.sees("beta")
+		r.keys("F3")
+		r.sees("beta is a file")
 		r.keys("F10")
 		r.sees("gamma")
-		r.keys("F9")
-		r.sees("gamma")
+		r.keys("F9") // the menu's letters change their colour
+		r.sees("")
 		r.keys("Escape", "Escape")
-		r.sees("gamma")
+		r.sees("")
 		r.keys("F10")
 		w.do("wait", "mc", "--exit")
 		// What is free on the disk, and the hint of the day.
-		r.plays(`[-─]* *[0-9.]+[kKMGT]? ?/ ?[0-9.]+[kKMGT]? \([0-9]+%\)[-─]*`, `^Hint: .*`, `[A-Z][a-z]{2} +[0-9]+ +[0-9:]+`)
+		masks := []string{`[-─]* *[0-9.]+[kKMGT]? ?/ ?[0-9.]+[kKMGT]? \([0-9]+%\)[-─]*`, `^Hint: .*`, `[A-Z][a-z]{2} +[0-9]+ +[0-9:]+`}
+		r.plays(masks...)
+		r.looks(masks...)
 	})
 	t.Run("dashboard", func(t *testing.T) {
 		w := newWorld(t)
@@ -203,10 +223,12 @@ func TestScriptsOfPrograms(t *testing.T) {
 		h.Write(t, ".codex/config.toml", append(config, "\n[projects."+strconv.Quote(h.Work)+"]\ntrust_level = \"trusted\"\n"...))
 		w := newWorld(t)
 		w.env = append(w.env, h.Env...)
-		r := recordProgram(w, "codex", h.Program, "--cd", h.Work)
-		r.sees("›")
+		// Each in a copy of the home, without the server that all would share.
+		r := recordProgram(w, "codex", "sh", "-c", `home=$(mktemp -d "$1/XXXXXX") && cp -R "$CODEX_HOME/." "$home" && CODEX_HOME=$home exec "$2" --disable daemon_auto_start --cd "$3"`,
+			"sh", t.TempDir(), h.Program, h.Work)
+		r.sees("? for shortcuts")
 		r.types("ping please")
-		r.sees("ping please")
+		r.sees("")
 		r.keys("Enter")
 		r.sees("pong from the stub")
 		r.keys("C-c", "C-c")
@@ -214,7 +236,7 @@ func TestScriptsOfPrograms(t *testing.T) {
 			r.keys("C-c")
 			w.do("wait", "codex", "--exit")
 		}
-		// Tips, what to ask for, numbers of sessions and tokens.
-		r.plays(`› [A-Z].*`, `.*[Tt]ip:.*`, `.*[0-9]+%.*`, `[0-9a-f]{8}-[0-9a-f-]+`, `.*[Tt]oken.*`)
+		// Tips, what to ask for, how long it took, numbers of sessions and tokens.
+		r.plays(`› [A-Z].*`, `.*[Tt]ip:.*`, `.*[0-9]+%.*`, `Worked for .*`, `[0-9a-f]{8}-[0-9a-f-]+`, `.*[Tt]oken.*`)
 	})
 }

@@ -186,6 +186,20 @@ func (g *Grid) Redact(t *vt.Terminal, r *redact.Redactor) {
 	g.Title = r.Text(g.Title)
 }
 
+// Empty takes everything off row y, if there is one, and the cursor with it.
+func (g *Grid) Empty(y int) {
+	if y >= g.Rows {
+		return
+	}
+	row := g.Row(y)
+	for x := range row {
+		row[x] = Cell{Width: 1, FG: g.Foreground, BG: g.Background}
+	}
+	g.Sizes[y] = vt.SingleSize
+	g.Cursor.Visible = g.Cursor.Visible && g.Cursor.Row != y
+	g.Margin = g.edge()
+}
+
 // cover puts a bar over a cell.
 func (g *Grid) cover(i int) {
 	c := &g.Cells[i]

@@ -6,13 +6,22 @@ import (
 	"slices"
 
 	"den/internal/screen"
+	"den/internal/screen/render/redact"
 	"den/internal/screen/vt"
 )
 
 // FromSnapshot is FromTerminal for a screen that came from somewhere else: a
 // host's answer, or a replay's.
 func FromSnapshot(s *screen.Snapshot, theme *Theme) *Grid {
-	g := FromTerminal(paintedAs(s), theme)
+	return FromSnapshotRedacted(s, theme, nil)
+}
+
+// FromSnapshotRedacted is FromSnapshot with all covered that r hides. What it
+// knows of a secret is what the snapshot shows.
+func FromSnapshotRedacted(s *screen.Snapshot, theme *Theme, r *redact.Redactor) *Grid {
+	t := paintedAs(s)
+	g := FromTerminal(t, theme)
+	g.Redact(t, r)
 	images := map[string]*vt.Image{}
 	for _, img := range s.Images {
 		images[img.ID] = imageOf(&img)

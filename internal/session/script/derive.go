@@ -49,6 +49,8 @@ type Options struct {
 	Mask []*regexp.Regexp
 	// Styles has the looks of screens expected, not only their text.
 	Styles bool
+	// Pictures, when not "", has pictures of screens expected. Their names begin so.
+	Pictures string
 }
 
 // Derived is a script of a recording.
@@ -56,6 +58,7 @@ type Derived struct {
 	Script
 	// Warnings say what the script lacks of the recording.
 	Warnings []string
+	Pictures map[string][]byte // PNGs, by the names that the script has
 }
 
 // Derive makes a script of a recording: what was typed, and between it waits for
@@ -72,7 +75,8 @@ func Derive(log *eventlog.Log, o Options) (*Derived, error) {
 	if len(segments) > 0 && segments[0].FirstSeq() > 1 {
 		return nil, fault.Errorf(fault.Export, "the beginning of the recording was dropped, so nobody knows how to come to what is left")
 	}
-	r := &reader{o: o, term: vt.New(vt.Config{Cols: h.Cols, Rows: h.Rows, Scrollback: replay.Scrollback}), fresh: true, secrets: map[string]string{}}
+	r := &reader{o: o, term: vt.New(vt.Config{Cols: h.Cols, Rows: h.Rows, Scrollback: replay.Scrollback}), fresh: true, secrets: map[string]string{}, painter: steps.Painter{Hide: o.Redact}}
+	r.out.Pictures = map[string][]byte{}
 	r.out.Start = Start{Version: Version, Command: o.Command, Cols: h.Cols, Rows: h.Rows, Term: o.Term}
 	for ev, err := range log.Events(0) {
 		switch {
@@ -86,6 +90,9 @@ func Derive(log *eventlog.Log, o Options) (*Derived, error) {
 		}
 	}
 	r.finish()
+	if r.err != nil {
+		return nil, r.err
+	}
 	for i := range r.out.Steps {
 		if err := r.out.Steps[i].Check(); err != nil {
 			return nil, fmt.Errorf("make step %d of the script: %w", i, err)
@@ -121,8 +128,10 @@ type reader struct {
 	start   place    // where the input was typed
 	alt     bool     // on the alternate screen
 	entered bool     // with Enter, or with a key that ends what runs
+	printed bool     // with text, which may be shown where the cursor was
 	open    bool     // the last step may be gone on with
 	pending *hidden  // input that was not recorded
+	early   bool     // it began before what came of the one before had
 
 	// of the cell that runs
 	cell     string
@@ -138,10 +147,17 @@ type reader struct {
 	ahead  bool
 	unsure int64
 
-	shown   string            // the last screen that is expected
+	shown   string            // how the last screen that is expected looks
 	any     bool              // there is one
 	secrets map[string]string // names of variables, by value
 	unseen  int               // inputs that nobody knows
+
+	page    redact.Page
+	known   *redact.Redactor // of the first so many secrets
+	knows   int
+	painter steps.Painter
+	picture []byte // of the last screen that was looked at
+	err     error
 }
 
 // hidden is input of which only the length is known. Where the program repeated
@@ -241,7 +257,7 @@ func (r *reader) append(s steps.Step, comments ...string) {
 func (r *reader) begin(seq uint64) {
 	r.input, r.began, r.moved = seq, r.now, r.now
 	r.before, r.typed, r.pauses = screen.Text(r.term), "", nil
-	r.wrote, r.mute, r.noted, r.did, r.entered = false, false, false, false, false
+	r.wrote, r.mute, r.noted, r.did, r.entered, r.printed = false, false, false, false, false, false
 	r.start, r.alt = r.cursor(), r.term.Modes().AltScreen
 }
 
@@ -285,9 +301,9 @@ func (r *reader) typedIn(raw []byte, unknown int, secret bool, seq uint64) {
 }
 
 // noteAhead notes that more is typed although the program has not come to rest
-// behind a line that was entered.
+// behind a line that was entered, or behind its start.
 func (r *reader) noteAhead() {
-	if r.entered && !r.rested(r.now) && !r.term.Modes().AltScreen {
+	if (r.entered || r.input == 0) && !r.rested(r.now) && !r.term.Modes().AltScreen {
 		r.ahead = true
 		r.warn("something was typed ahead: no screen is expected until what it left has scrolled away")
 	}
@@ -374,6 +390,7 @@ func (r *reader) add(t token, alone bool) {
 	if t.key == "" && !t.paste && !alone {
 		r.typed += t.text
 	}
+	r.printed = r.printed || t.key == "" || alone
 	r.entered = t.key == "Enter" || t.key == "C-c" || t.key == "C-d" || t.paste
 	r.open = true
 }
@@ -469,7 +486,7 @@ func (r *reader) resolve() {
 	text := "${" + name + "}"
 	r.append(steps.Step{Type: &text, Enter: enter},
 		fmt.Sprintf("%s: %d bytes that were typed without echo, at %v%s", name, p.bytes, r.began.Round(time.Millisecond), enterToo(enter)))
-	r.open, r.entered = false, enter
+	r.open, r.entered, r.printed = false, enter, true
 }
 
 func enterToo(enter bool) string {
@@ -484,6 +501,10 @@ func enterToo(enter bool) string {
 func (r *reader) settle(at time.Duration) {
 	r.resolve()
 	rested := r.rested(at)
+	// What comes behind an input may be of the one before, where the program had not
+	// come to rest in between. Then it may also come before the input.
+	early := r.early
+	r.early = !rested || !r.wrote && r.input == 0
 	if !r.wrote && (r.any || r.input > 0) {
 		r.open = r.open && !rested
 		return
@@ -492,21 +513,72 @@ func (r *reader) settle(at time.Duration) {
 		return
 	}
 	r.open = false
-	w := steps.Wait{Timeout: r.limit(at)}
+	r.hide()
+	w := steps.Wait{Timeout: r.limit(at), Early: early}
 	if text := r.news(); text != "" {
 		w.Text = &text
 	}
 	w.Ready = rested && !r.ended && r.waiting && !r.guess && (r.noted || at-r.moved >= sureGap)
-	if !r.did && (w.Text != nil || w.Ready) {
+	var s *steps.Screen // that is expected
+	if rested {
+		shown, look := r.screen()
+		switch {
+		case r.isNew(look):
+			s = shown
+			r.shown, r.any = look, true
+		case w.Text != nil || w.Ready || r.ended: // it is waited for
+		case r.any && look == r.shown:
+			w.Cursor = r.movedTo(shown)
+		default:
+			w.Text = r.freshLine()
+		}
+	}
+	if !r.did && (w.Text != nil || w.Ready || w.Cursor != nil) {
 		r.append(steps.Step{Wait: &w})
 	}
-	if !rested {
-		return
+	if s != nil {
+		r.expect(s, w.Timeout)
 	}
-	if text := screen.Text(r.term); (text != r.shown || !r.any) && r.sure() {
-		r.append(steps.Step{Screen: r.screen(), Timeout: w.Timeout})
-		r.shown, r.any = text, true
+}
+
+// isNew reports whether a screen is to be expected: not the one that was last, and
+// sure to be the same again.
+func (r *reader) isNew(look string) bool { return (!r.any || look != r.shown) && r.sure() }
+
+// expect adds a screen.
+func (r *reader) expect(s *steps.Screen, limit *steps.Duration) {
+	if r.o.Pictures != "" {
+		s.Picture = fmt.Sprintf("%s-%d.png", r.o.Pictures, len(r.out.Pictures)+1)
+		r.out.Pictures[s.Picture] = r.picture
 	}
+	r.append(steps.Step{Screen: s, Timeout: limit})
+}
+
+// freshLine is the line on which the cursor is, if it was written since the input:
+// the next prompt, where nothing else tells that the program has done what it was
+// told; or nil.
+func (r *reader) freshLine() *string {
+	y := r.term.Cursor().Row
+	row := r.term.Row(y)
+	text := strings.TrimSpace(string(row.AppendText(nil)))
+	restless := r.restless()
+	if text == "" || r.input > 0 && r.isStart(y) || !r.isFresh(row) || y < len(restless) && restless[y] || r.opened(text, r.secretsIn(y)) != "" || strings.Contains(r.typed, text) {
+		return nil
+	}
+	return &text
+}
+
+// movedTo is where the cursor is, if that is all that tells of the input; or nil.
+func (r *reader) movedTo(s *steps.Screen) *string {
+	c := r.term.Cursor()
+	if !c.Visible || r.cursor() == r.start && r.term.Modes().AltScreen == r.alt || slices.Contains(r.restless(), true) {
+		return nil
+	}
+	if c.Row < len(s.Rows) && (s.Rows[c.Row].Any || s.Rows[c.Row].Regex != "") {
+		return nil // with what stands there, its column may differ
+	}
+	at := fmt.Sprintf("%d,%d", c.Row, c.Col)
+	return &at
 }
 
 // rested reports whether the screen was one at rest at a time. It is not while
@@ -543,33 +615,69 @@ func (r *reader) limit(at time.Duration) *steps.Duration {
 	return &d
 }
 
-// screen is the expectation of what the terminal shows.
-func (r *reader) screen() *steps.Screen {
+// screen is the expectation of what the terminal shows, without the name of its
+// picture, and all that is compared of it.
+func (r *reader) screen() (s *steps.Screen, look string) {
 	shot := screen.Capture(r.term, 0)
-	s := steps.ScreenOf(&shot, r.o.Styles)
+	s = steps.ScreenOf(&shot, r.o.Styles)
 	restless := r.restless()
 	for y := range s.Rows {
 		row := &s.Rows[y]
 		if y < len(restless) && restless[y] {
 			*row = steps.Row{Any: true}
-		} else if expr := r.opened(row.Text); expr != "" {
+		} else if expr := r.opened(row.Text, r.secretsIn(y)); expr != "" {
 			*row = steps.Row{Regex: expr}
 		}
 	}
-	return s
+	look = shot.Text + "\x00" + strings.Join(s.Styles, "\n")
+	if r.o.Pictures != "" && r.err == nil {
+		r.picture, r.err = r.painter.Draw(s, &shot)
+		look += string(r.picture)
+	}
+	return s, look
+}
+
+// hide finds the secrets on the screen, also those that rows break.
+func (r *reader) hide() {
+	if len(r.secrets) != r.knows {
+		r.knows = len(r.secrets)
+		var values []string
+		for value := range r.secrets {
+			values = append(values, regexp.QuoteMeta(value))
+		}
+		if r.known, r.err = redact.New(values, false); r.err != nil {
+			return
+		}
+	}
+	r.page.Take(r.term, 0)
+	r.page.Hide(r.o.Redact)
+	r.page.Hide(r.known)
+}
+
+// secretsIn are the parts of a row of the screen that hide has found.
+func (r *reader) secretsIn(y int) (parts []part) {
+	row, hidden := r.term.Row(y), r.page.Hidden(y)
+	var line []byte
+	for col := range min(row.Len(), len(hidden)) {
+		was := len(line)
+		if line = row.AppendCell(line, col); len(line) == was && row.Width(col) > 0 {
+			line = append(line, ' ')
+		}
+		switch n := len(parts); {
+		case !hidden[col]:
+		case n > 0 && parts[n-1].to == was:
+			parts[n-1].to = len(line)
+		default:
+			parts = append(parts, part{was, len(line), ".+"})
+		}
+	}
+	return parts
 }
 
 // opened is a regular expression for a row with parts that differ from time to
-// time, or must not be told; "" for others.
-func (r *reader) opened(row string) string {
-	type part struct {
-		from, to int
-		expr     string
-	}
-	var parts []part
-	for _, sp := range r.o.Redact.Spans([]byte(row)) {
-		parts = append(parts, part{sp.From, sp.To, ".+"})
-	}
+// time, or must not be told, as these; "" for others.
+func (r *reader) opened(row string, parts []part) string {
+	parts = append(parts, secretParts(r.o.Redact.Spans([]byte(row)))...)
 	for value := range r.secrets {
 		if i := strings.Index(row, value); i >= 0 {
 			parts = append(parts, part{i, i + len(value), ".+"})
@@ -582,6 +690,24 @@ func (r *reader) opened(row string) string {
 			}
 		}
 	}
+	return withOpen(row, parts)
+}
+
+// part is a part of a row that a regular expression stands for.
+type part struct {
+	from, to int
+	expr     string
+}
+
+func secretParts(spans []redact.Span) (parts []part) {
+	for _, sp := range spans {
+		parts = append(parts, part{sp.From, sp.To, ".+"})
+	}
+	return parts
+}
+
+// withOpen is a regular expression for a row with such parts, or "".
+func withOpen(row string, parts []part) string {
 	if len(parts) == 0 {
 		return ""
 	}
@@ -589,8 +715,11 @@ func (r *reader) opened(row string) string {
 	var b strings.Builder
 	done := 0
 	for _, p := range parts {
-		if p.from < done {
+		if p.to = min(p.to, len(row)); p.to <= done {
 			continue
+		}
+		if p.from < done { // what is behind the part before must not be told either
+			p.from, p.expr = done, ".+"
 		}
 		b.WriteString(regexp.QuoteMeta(row[done:p.from]) + p.expr)
 		done = p.to
@@ -637,7 +766,7 @@ func (r *reader) news() string {
 		text := strings.TrimSpace(string(row.AppendText(nil)))
 		choice := 1
 		switch {
-		case text == "" || strings.Contains(r.before, text) || r.opened(text) != "" || !r.isFresh(row):
+		case text == "" || strings.Contains(r.before, text) || r.opened(text, r.secretsIn(y)) != "" || !r.isFresh(row):
 			continue
 		case r.typed != "" && (strings.Contains(text, r.typed) || strings.Contains(r.typed, text)):
 			continue
@@ -654,10 +783,10 @@ func (r *reader) news() string {
 }
 
 // isStart reports whether a row is the one in which the input was typed: the
-// program, or the terminal, repeats it there.
+// program, or the terminal, repeats it there. Full screens repeat no keys.
 func (r *reader) isStart(y int) bool {
 	alt := r.term.Modes().AltScreen
-	return alt == r.alt && r.start.line == r.term.ScreenLine()+int64(y)
+	return alt == r.alt && (r.printed || !alt) && r.start.line == r.term.ScreenLine()+int64(y)
 }
 
 // hasWord reports whether three letters stand beside each other.
@@ -703,6 +832,7 @@ func (r *reader) takeCell(ev eventlog.Event) {
 		r.cell, r.cellStep, r.asking, r.open = c.Cell, len(r.out.Steps)-1, false, false
 		r.answer, r.unknown, r.hides = nil, 0, false
 		r.begin(ev.Seq)
+		r.printed = true
 	case c.Cell != r.cell:
 	case c.Status == cell.Asking:
 		r.answered()
@@ -781,9 +911,24 @@ func (r *reader) exit(ev eventlog.Event) {
 		return
 	}
 	r.append(steps.Step{Exit: &steps.Exit{Code: code}, Timeout: r.limit(r.now)})
-	if text := screen.Text(r.term); (text != r.shown || !r.any) && r.sure() {
-		r.append(steps.Step{Screen: r.screen()})
+	r.hide()
+	if s, look := r.screen(); r.isNew(look) {
+		r.expect(s, nil)
 	}
+}
+
+// count counts the inputs, and the screens that are expected before the last.
+func (r *reader) count() (inputs, screens int) {
+	seen := 0
+	for i := range r.out.Steps {
+		switch s := &r.out.Steps[i]; {
+		case s.Screen != nil:
+			seen++
+		case s.Type != nil || s.Keys != nil || s.Paste != nil:
+			inputs, screens = inputs+1, seen
+		}
+	}
+	return inputs, screens
 }
 
 // finish ends the script of a recording that has no end.
@@ -794,6 +939,9 @@ func (r *reader) finish() {
 			r.cell = ""
 		}
 		r.settle(max(r.o.Until, r.now))
+	}
+	if inputs, screens := r.count(); inputs > 1 && screens == 0 {
+		r.warn("while something was typed no screen stood for %v, so the script expects none: 'den wait --idle 300ms' makes such a pause", restGap)
 	}
 	if r.unseen > 0 {
 		r.warn("%d inputs were not recorded: each is a variable. 'den new --record-input all' records what is typed without echo too", r.unseen)

@@ -14,6 +14,7 @@ import (
 	"den/internal/screen/render/redact"
 	"den/internal/screen/vt"
 	"den/internal/session/script"
+	"den/internal/session/steps"
 )
 
 // recording writes a log, event by event, with a clock of its own.
@@ -196,10 +197,13 @@ func TestDeriveTypedAhead(t *testing.T) {
 	r.add(pause/10, "o", "make\r\nbuilding")
 	r.add(pause/10, "i", "ls\r")
 	r.add(pause/10, "o", "\r\nfile\r\n$ ")
+	r.add(pause, "i", "echo l\r")
+	r.add(0, "o", "echo l\r\nl\r\n$ ")
 	expect(t, r.derive(script.Options{Until: time.Hour}),
 		`{"wait":{"text":"$"}}`, `{"screen":["$"]}`,
 		`{"type":"make","enter":true}`, `{"wait":{"text":"building"}}`,
-		`{"type":"ls","enter":true}`, `{"wait":{"text":"file"}}`) // whether ls stands behind building depends on who is faster
+		`{"type":"ls","enter":true}`, `{"wait":{"text":"file","early":true}}`, // whether ls stands behind building depends on who is faster
+		`{"type":"echo l","enter":true}`, `{"wait":{"text":"$"}}`) // nothing else tells that it was done
 
 	r = record(t)
 	r.add(0, "i", "make\r")
@@ -351,4 +355,102 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// What looks otherwise is another screen, if looks are compared.
+func TestDeriveLooks(t *testing.T) {
+	for _, o := range []script.Options{{}, {Styles: true}, {Pictures: "menu"}} {
+		r := record(t)
+		r.add(0, "o", "\x1b[?1049h\x1b[?25l\x1b[H\x1b[7mone\x1b[m\x1b[2;1Htwo")
+		r.add(pause, "i", "\x1b[B")
+		r.add(0, "o", "\x1b[Hone\x1b[2;1H\x1b[7mtwo\x1b[m")
+		r.add(pause, "i", "q")
+		o.Until = time.Hour
+		d := r.derive(o)
+		switch {
+		case o.Styles:
+			expect(t, d, `{"wait":{"text":"two"}}`, `{"screen":{"rows":["one","two"],"styles":["0 0-2 inverse"]}}`,
+				`{"keys":["Down"]}`, `{"screen":{"rows":["one","two"],"styles":["1 0-2 inverse"]}}`, `{"keys":["q"]}`)
+		case o.Pictures != "":
+			expect(t, d, `{"wait":{"text":"two"}}`, `{"screen":{"rows":["one","two"],"picture":"menu-1.png"}}`,
+				`{"keys":["Down"]}`, `{"screen":{"rows":["one","two"],"picture":"menu-2.png"}}`, `{"keys":["q"]}`)
+			diff, err := steps.ComparePictures(d.Pictures["menu-1.png"], d.Pictures["menu-2.png"], 0)
+			if err != nil || diff == nil || len(d.Pictures) != 2 {
+				t.Errorf("%d pictures, %+v %v", len(d.Pictures), diff, err)
+			}
+		default:
+			expect(t, d, `{"wait":{"text":"two"}}`, `{"screen":["one","two"]}`, `{"keys":["Down"]}`, `{"keys":["q"]}`)
+		}
+	}
+}
+
+// Where only the cursor tells of an input, it is waited for.
+func TestDeriveCursor(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "\x1b[?1049h\x1b[Htext")
+	r.add(pause, "i", "\x1b\x1b")
+	r.add(0, "o", "\x1b[1;4H")
+	r.add(pause, "i", "x")
+	r.add(0, "o", "\a")
+	r.add(pause, "i", "y")
+	expect(t, r.derive(script.Options{Until: time.Hour}),
+		`{"wait":{"text":"text"}}`, `{"screen":["text"]}`,
+		`{"keys":["Escape","Escape"]}`, `{"wait":{"cursor":"0,3"}}`,
+		`{"keys":["x"]}`, `{"keys":["y"]}`)
+}
+
+// A program that draws where its cursor stands is waited for, too: a key is not
+// repeated there.
+func TestDeriveNewsWhereTheCursorIs(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "\x1b[?1049h\x1b[Hmenu\x1b[3;1H")
+	r.add(pause, "i", "\x1b[B")
+	r.add(0, "o", "\rsecond\r")
+	r.add(pause, "i", "x")
+	r.add(0, "o", "xsecond\b")
+	expect(t, r.derive(script.Options{Until: time.Hour}),
+		`{"wait":{"text":"menu"}}`, `{"screen":["menu"]}`,
+		`{"keys":["Down"]}`, `{"wait":{"text":"second"}}`, `{"screen":["menu","","second"]}`,
+		`{"keys":["x"]}`, `{"screen":["menu","","xsecond"]}`)
+}
+
+// Who does not pause is told that no screen is expected.
+func TestDeriveWithoutPauses(t *testing.T) {
+	r := record(t)
+	r.add(0, "o", "\x1b[?1049h\x1b[Hmenu")
+	for i := range 3 {
+		r.add(pause/10, "i", "\x1b[B")
+		r.add(pause/10, "o", fmt.Sprintf("\x1b[2;1Hitem %d", i))
+	}
+	r.add(0, "x", "0")
+	if d := r.derive(script.Options{}); len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "--idle 300ms") {
+		t.Errorf("%q\n%s", d.Warnings, lines(t, d))
+	}
+}
+
+// A secret that rows break is no more in the script than a whole one, nor is the
+// end of one that a mask covers the beginning of.
+func TestDeriveBrokenSecrets(t *testing.T) {
+	token := "ghp_" + strings.Repeat("a1B2", 9)
+	r := record(t) // 30 columns
+	r.add(0, "o", "Password: ")
+	r.now += pause
+	r.add(0, "n", string(eventlog.UnechoedNote()))
+	r.add(0, "i", "correct-horse-battery\r")
+	r.add(0, "o", "\r\nit was, says it: correct-horse-battery\r\n")
+	r.add(0, "o", "token "+token+"\r\nuser 12 "+token[:4]+"\r\n")
+	r.add(pause, "i", "x")
+	d := r.derive(script.Options{Redact: must(redact.New([]string{"user 12 ghp_"}, true)), Mask: []*regexp.Regexp{regexp.MustCompile("user 1")}})
+	var b strings.Builder
+	if err := d.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, told := range []string{"correct", "battery", "ghp_", "a1B2", "2 gh"} {
+		if strings.Contains(b.String(), told) {
+			t.Errorf("%s is told:\n%s", told, b.String())
+		}
+	}
+	if !strings.Contains(b.String(), `{"regex":"it was, says it: .+"}`) {
+		t.Errorf("more is open than has to be:\n%s", b.String())
+	}
 }

@@ -9,10 +9,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"den/internal/base/fault"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
+	"den/internal/screen/render/redact"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/steps"
@@ -37,6 +39,8 @@ type Player struct {
 	Update bool
 	// Styles has the looks of screens in new expectations.
 	Styles bool
+	// Hide, or nil, covers what no picture may show.
+	Hide *redact.Redactor
 }
 
 // Outcome is what became of a script.
@@ -44,6 +48,8 @@ type Outcome struct {
 	Failure *Failure // or nil
 	// Changed are the steps with new expectations, by their number.
 	Changed map[int]steps.Step
+	// Pictures are the new PNGs, by their path.
+	Pictures map[string][]byte
 }
 
 // Failure says where a script failed, and why.
@@ -53,6 +59,8 @@ type Failure struct {
 	Kind string
 	Err  error
 	Diff []steps.DiffRow // of a screen
+	// Picture, or nil, is how the screen's picture is another one.
+	Picture *steps.PictureDiff
 }
 
 func (f *Failure) Error() string {
@@ -73,9 +81,12 @@ func (p *Player) Play(ctx context.Context, s *Script, dir string, failed func(*e
 		o.Failure = &Failure{Step: -1, Err: err}
 		return o, ctx.Err()
 	}
-	b := &play{Player: p, script: s, Runner: steps.Runner{Session: live, Timeout: p.Timeout}, changed: map[int]steps.Step{}}
+	b := &play{
+		Player: p, script: s, changed: map[int]steps.Step{}, expected: map[string][]byte{}, pictures: map[string][]byte{},
+		Runner: steps.Runner{Session: live, Timeout: p.Timeout, PictureDir: dir, Painter: steps.Painter{Hide: p.Hide}},
+	}
 	o.Failure = b.run(ctx)
-	o.Changed = b.changed
+	o.Changed, o.Pictures = b.changed, b.pictures
 	// Whatever became of it, its program must not stay.
 	_, err = live.Kill(context.WithoutCancel(ctx), killGrace)
 	if fault.KindOf(err) == fault.NotRunning {
@@ -135,9 +146,11 @@ func (p *Player) start(ctx context.Context, s *Script, dir string) (*session.Ses
 type play struct {
 	*Player
 	steps.Runner
-	script  *Script
-	changed map[int]steps.Step
-	shown   string // the last screen that was expected
+	script   *Script
+	changed  map[int]steps.Step
+	expected map[string][]byte // pictures that were looked at, by their path
+	pictures map[string][]byte // those that are new
+	shown    string            // the last screen that was expected
 }
 
 func (b *play) run(ctx context.Context) *Failure {
@@ -153,10 +166,11 @@ func (b *play) run(ctx context.Context) *Failure {
 		if err == nil || fault.KindOf(err) == fault.Waiting && i+1 < len(all) && all[i+1].Answer != nil {
 			continue
 		}
-		f := &Failure{Step: i, Line: all[i].Line, Kind: all[i].Kind(), Err: err, Diff: r.Diff}
-		if f.Diff == nil && ctx.Err() == nil {
+		f := &Failure{Step: i, Line: all[i].Line, Kind: all[i].Kind(), Err: err, Diff: r.Diff, Picture: r.Picture}
+		if f.Diff == nil && f.Picture == nil && ctx.Err() == nil {
 			f.Diff = b.missed(ctx, i)
 		}
+		f.Diff = b.untold(f.Diff)
 		return f
 	}
 	return nil
@@ -188,7 +202,7 @@ func (b *play) update(ctx context.Context, i int) (steps.Result, error) {
 	case step.Wait != nil && b.screenBehind(i):
 		w := *step.Wait
 		w.Text, w.Regex = nil, nil
-		if w == (steps.Wait{Timeout: w.Timeout}) {
+		if !w.Asks() {
 			return steps.Result{}, nil // the screen is waited for
 		}
 		return b.Run(ctx, &steps.Step{Wait: &w})
@@ -199,8 +213,11 @@ func (b *play) update(ctx context.Context, i int) (steps.Result, error) {
 		}
 		changed := *step
 		if len(step.Screen.Compare(shot)) > 0 || b.Styles && step.Screen.Styles == nil {
-			changed.Screen = step.Screen.Updated(shot, b.Styles)
+			changed.Screen = b.hidden(step.Screen.Updated(shot, b.Styles))
 			b.changed[i] = changed
+		}
+		if err := b.updatePicture(changed.Screen, shot); err != nil {
+			return steps.Result{}, err
 		}
 		if i > 0 {
 			b.updateWait(i-1, shot, changed.Screen)
@@ -217,6 +234,96 @@ func (b *play) update(ctx context.Context, i int) (steps.Result, error) {
 		return r, err
 	}
 	return b.Run(ctx, step)
+}
+
+// hidden leaves open what must not stand in a file.
+func (b *play) hidden(s *steps.Screen) *steps.Screen {
+	var rows []string
+	for i := range s.Rows {
+		rows = append(rows, s.Rows[i].Text)
+	}
+	for y, parts := range secretsOf(b.Hide, rows) {
+		if expr := withOpen(rows[y], parts); expr != "" {
+			s.Rows[y] = steps.Row{Regex: expr}
+		}
+	}
+	return s
+}
+
+// untold is a difference without what must not be told of the screen.
+func (b *play) untold(diff []steps.DiffRow) []steps.DiffRow {
+	var rows []string
+	for i := range diff {
+		rows = append(rows, diff[i].Got)
+	}
+	for y, parts := range secretsOf(b.Hide, rows) {
+		slices.SortFunc(parts, func(a, b part) int { return b.from - a.from })
+		for _, p := range parts {
+			if got := diff[y].Got; p.to <= len(got) {
+				diff[y].Got = got[:p.from] + strings.Repeat(string(redact.Mask), utf8.RuneCountInString(got[p.from:p.to])) + got[p.to:]
+			}
+		}
+	}
+	return diff
+}
+
+// secretsOf finds secrets in each of the rows of a screen, also those that break
+// between two.
+func secretsOf(hide *redact.Redactor, rows []string) [][]part {
+	all := make([][]part, len(rows))
+	for y, row := range rows {
+		all[y] = secretParts(hide.Spans([]byte(row)))
+	}
+	spans := hide.Spans([]byte(strings.Join(rows, "")))
+	begin := 0
+	for y, row := range rows {
+		for _, sp := range spans {
+			p := part{max(0, sp.From-begin), min(len(row), sp.To-begin), ".+"}
+			if p.from < p.to && (sp.From < begin || sp.To > begin+len(row)) {
+				all[y] = append(all[y], p)
+			}
+		}
+		begin += len(row)
+	}
+	return all
+}
+
+// updatePicture takes the screen's picture as the expected one, unless it is.
+func (b *play) updatePicture(s *steps.Screen, shot *screen.Snapshot) error {
+	if s.Picture == "" {
+		return nil
+	}
+	path := s.PicturePath(b.PictureDir)
+	got, err := b.Painter.Draw(s, shot)
+	if err != nil {
+		return err
+	}
+	want, found := b.expected[path]
+	if !found {
+		want, err = steps.ReadPicture(path)
+		switch fault.KindOf(err) {
+		case fault.NotFound, fault.Usage: // there is none, or it cannot be read
+			want = nil
+		default:
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if want != nil {
+		d, err := steps.ComparePictures(want, got, s.Tolerance)
+		switch {
+		case err != nil:
+			return err
+		case d == nil:
+			b.expected[path] = want
+			return nil
+		case found:
+			return fault.Errorf(fault.Usage, "two screens look different and name the same picture: %s", s.Picture)
+		}
+	}
+	b.expected[path], b.pictures[path] = got, got
+	return nil
 }
 
 func (b *play) screenBehind(i int) bool {
@@ -239,7 +346,7 @@ func (b *play) updateWait(i int, shot *screen.Snapshot, expected *steps.Screen) 
 			}
 		}
 	}
-	if w == (steps.Wait{Timeout: w.Timeout}) {
+	if !w.Asks() {
 		w.Ready = true
 	}
 	step.Wait = &w

@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/screen"
 	"den/internal/screen/eventlog"
+	"den/internal/screen/render/redact"
+	"den/internal/screen/vt"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/script"
+	"den/internal/session/steps"
 	"den/internal/session/wire"
 	"den/internal/testkit/dentest"
 	"den/internal/testkit/need"
@@ -249,7 +255,7 @@ func TestPlayFailsAndUpdates(t *testing.T) {
 		}
 		return kept
 	})
-	if f := o.Failure; !errors.Is(err, kept) || f == nil || f.Step != 0 || f.Line != 2 || len(f.Diff) < 2 || f.Diff[0].Got != "new" || f.Diff[0].Same || !f.Diff[1].Same {
+	if f := o.Failure; !errors.Is(err, kept) || f == nil || f.Step != 0 || f.Line != 2 || len(f.Diff) < 2 || f.Diff[0].Got != "new" || f.Diff[0].Same || !f.Diff[1].Same || !strings.HasSuffix(f.Error(), "did not come: text 'old'") {
 		t.Fatalf("%+v %v", o.Failure, err)
 	}
 	p.Timeout, p.Update = patience, true
@@ -267,5 +273,138 @@ func TestPlayFailsAndUpdates(t *testing.T) {
 	}
 	if o, err = p.Play(t.Context(), s, dir, nil); err != nil || o.Failure != nil || len(o.Changed) > 0 {
 		t.Errorf("the second time: %+v %+v %v", o.Failure, o.Changed, err)
+	}
+}
+
+// What the program printed behind an input that was typed ahead may come before
+// that input in a play.
+func TestPlayOfWhatWasTypedAhead(t *testing.T) {
+	t.Parallel()
+	r := record(t)
+	r.add(0, "o", "first\r\n")
+	r.add(pause/10, "i", "x\r")
+	r.add(pause/10, "o", "x\r\nsecond\r\n")
+	r.add(pause, "i", "y\r")
+	r.add(0, "o", "y\r\nthird\r\n")
+	r.add(pause, "x", "0")
+	d := r.derive(script.Options{})
+	d.Script.Command = []string{"sh", "-c", "printf 'first\\nsecond\\n'; read x; read y; echo third"}
+	dir := t.TempDir()
+	o, err := player(t, dir, os.Environ()).Play(t.Context(), &d.Script, dir, nil)
+	if err != nil || o.Failure != nil {
+		t.Errorf("%+v %v", o.Failure, err)
+	}
+}
+
+// The looks of a screen are waited for as its text is, where no text tells of
+// them: of blanks, of a cursor.
+func TestPlayWaitsForLooks(t *testing.T) {
+	t.Parallel()
+	for name, screen := range map[string]string{
+		"styles":  `{"rows":["menu"],"styles":["1 0-3 bg=4"]}`,
+		"picture": `{"picture":"menu.png"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := script.Parse([]byte(`{"den":1,"command":["sh","-c","printf 'menu\\n'; sleep 0.5; printf '\\033[44m    \\033[m'; exec cat"],"cols":30,"rows":5}
+{"wait":{"text":"menu"}}
+{"screen":` + screen + `}
+`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			p := player(t, dir, os.Environ())
+			want, err := new(steps.Painter).Draw(&steps.Screen{}, shotOf("menu\r\n\x1b[44m    \x1b[m"))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, "menu.png"), want, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun := time.Now()
+			o, err := p.Play(t.Context(), s, dir, nil)
+			if err != nil || o.Failure != nil || time.Since(begun) > patience {
+				t.Errorf("after %v: %+v %v", time.Since(begun), o.Failure, err)
+			}
+		})
+	}
+}
+
+func shotOf(output string) *screen.Snapshot {
+	term := vt.New(vt.Config{Cols: 30, Rows: 5})
+	term.Write([]byte(output))
+	shot := screen.Capture(term, 0)
+	return &shot
+}
+
+// A picture is written by --update, holds for the same screen, and for no screen
+// of another colour. What a variable stands for is in none, nor in the script.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(colour string) []byte {
+		return []byte(`{"den":1,"command":["sh","-c","printf '\\033[` + colour + `mtitle\\033[m\\nhunter2\\n%25s\\n' hunter2; exec cat"],"cols":22,"rows":5}
+{"screen":{"rows":["old"],"picture":"title.png"}}
+{"screen":{"picture":"alone.png","tolerance":"1%"}}
+`)
+	}
+	p := player(t, dir, os.Environ())
+	var err error
+	if p.Hide, err = redact.New([]string{"hunter2"}, false); err != nil {
+		t.Fatal(err)
+	}
+	play := func(file []byte) (*script.Script, script.Outcome) {
+		t.Helper()
+		s, err := script.Parse(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := p.Play(t.Context(), s, dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, o
+	}
+	first := file("31")
+	if _, o := play(first); o.Failure == nil || fault.KindOf(o.Failure) != fault.NotFound {
+		t.Fatalf("without a picture: %+v", o.Failure)
+	}
+	p.Update = true
+	s, o := play(first)
+	if o.Failure != nil || len(o.Pictures) != 2 {
+		t.Fatalf("%+v, %d pictures", o.Failure, len(o.Pictures))
+	}
+	for path, data := range o.Pictures {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	updated := script.Rewrite(first, s, o.Changed)
+	for _, want := range []string{"{\"screen\":{\"rows\":[\n  \"title\",\n  {\"regex\":\".+\"},\n  {\"regex\":\"                  .+\"},\n  {\"regex\":\".+\"}\n],\"picture\":\"title.png\"}}\n", `{"screen":{"picture":"alone.png","tolerance":"1%"}}`} {
+		if !strings.Contains(string(updated), want) {
+			t.Errorf("no %s in\n%s", want, updated)
+		}
+	}
+	if _, o := play(updated); o.Failure != nil || len(o.Changed)+len(o.Pictures) > 0 {
+		t.Errorf("the second time: %+v %+v, %d pictures", o.Failure, o.Changed, len(o.Pictures))
+	}
+	p.Update = false
+	if _, o := play(updated); o.Failure != nil {
+		t.Errorf("the same screen: %+v", o.Failure)
+	}
+	p.Timeout = 2 * time.Second
+	_, o = play(bytes.Replace(updated, []byte("[31m"), []byte("[32m"), 1))
+	f := o.Failure
+	if f == nil || f.Line != 2 || f.Diff != nil || f.Picture == nil || f.Picture.File != "title.png" || f.Picture.Pixels == 0 || f.Picture.Percent > 1 ||
+		len(f.Picture.Want) == 0 || len(f.Picture.Got) == 0 || len(f.Picture.Diff) == 0 || !strings.Contains(f.Error(), "of the picture's pixels differ, and 0% may") {
+		t.Errorf("another colour: %+v", f)
+	}
+	// The other picture is within its tolerance.
+	if _, o := play(bytes.Replace(bytes.Replace(updated, []byte("[31m"), []byte("[32m"), 1), []byte(`"title.png"`), []byte(`"title.png","tolerance":"1%"`), 1)); o.Failure != nil {
+		t.Errorf("within the tolerance: %+v", o.Failure)
+	}
+	if _, o := play(bytes.Replace(updated, []byte(`"title"`), []byte(`"hunter2"`), 1)); o.Failure == nil || strings.Contains(script.SideBySide(o.Failure.Diff[1:]), "hun") || strings.Contains(script.SideBySide(o.Failure.Diff[1:]), "er2") {
+		t.Errorf("the value of a variable is told: %+v", o.Failure)
 	}
 }

@@ -71,8 +71,20 @@ func cut(row []rune, from int) string {
 type Report struct {
 	Name      string
 	Duration  time.Duration
-	Failure   *Failure // or nil
-	Recording string   // or ""
+	Failure   *Failure  // or nil
+	Recording string    // or ""
+	Pictures  *Pictures // or nil
+}
+
+// Pictures are the files that show how a screen looks otherwise.
+type Pictures struct {
+	Expected string `json:"expected"`
+	Actual   string `json:"actual"`
+	Diff     string `json:"diff"` // what differs is red
+}
+
+func (p *Pictures) String() string {
+	return fmt.Sprintf("expected: %s\nactual: %s\ndiff: %s\n", p.Expected, p.Actual, p.Diff)
 }
 
 // WriteJUnit writes reports in the XML that build servers read.
@@ -99,6 +111,9 @@ func WriteJUnit(w io.Writer, all []Report) error {
 		}
 		if r.Recording != "" {
 			text += "recording: " + r.Recording + "\n"
+		}
+		if r.Pictures != nil {
+			text += r.Pictures.String()
 		}
 		fmt.Fprintf(&b, ">\n<failure message=\"%s\" type=\"%s\">%s</failure>\n</testcase>\n", inXML(r.Failure.Error()), inXML(r.Failure.Kind), inXML(text))
 	}

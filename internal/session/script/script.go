@@ -165,22 +165,43 @@ func encodeStep(s *steps.Step) []byte {
 		return line
 	}
 	var b bytes.Buffer
-	if s.Screen.Styles == nil {
-		b.WriteString(`{"screen":`)
-		encodeRows(&b, s.Screen.Rows)
-	} else {
-		b.WriteString(`{"screen":{"rows":`)
-		encodeRows(&b, s.Screen.Rows)
-		b.WriteString(`,"styles":`)
-		encodeRows(&b, s.Screen.Styles)
-		b.WriteByte('}')
-	}
+	b.WriteString(`{"screen":`)
+	encodeScreen(&b, s.Screen)
 	if s.Timeout != nil {
 		b.WriteString(`,"timeout":`)
 		b.Write(encode(s.Timeout))
 	}
 	b.WriteByte('}')
 	return b.Bytes()
+}
+
+func encodeScreen(b *bytes.Buffer, s *steps.Screen) {
+	if s.Styles == nil && s.Picture == "" {
+		encodeRows(b, s.Rows)
+		return
+	}
+	next := "{"
+	key := func(name string) {
+		b.WriteString(next + `"` + name + `":`)
+		next = ","
+	}
+	if s.Rows != nil {
+		key("rows")
+		encodeRows(b, s.Rows)
+	}
+	if s.Styles != nil {
+		key("styles")
+		encodeRows(b, s.Styles)
+	}
+	if s.Picture != "" {
+		key("picture")
+		b.Write(encode(s.Picture))
+	}
+	if s.Tolerance > 0 {
+		key("tolerance")
+		b.Write(encode(s.Tolerance))
+	}
+	b.WriteByte('}')
 }
 
 func encodeRows[T any](b *bytes.Buffer, rows []T) {

@@ -57,8 +57,11 @@ func (k *keyboard) add(name string) {
 		return
 	}
 	raw, err := chord.Encode(k.modes)
-	if err != nil || len(raw) == 0 || len(raw) == 1 && raw[0] >= ' ' && raw[0] < 0x7f {
+	switch {
+	case err != nil || len(raw) == 0 || len(raw) == 1 && raw[0] >= ' ' && raw[0] < 0x7f:
 		return // a character, which text is
+	case string(raw) == "\x1b\x1b":
+		return // two Escapes, which somebody presses, and not Ctrl, Alt and 3 of the keypad
 	}
 	if _, ok := k.names[string(raw)]; !ok {
 		k.names[string(raw)] = name

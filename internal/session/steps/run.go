@@ -20,9 +20,11 @@ const DefaultTimeout = 30 * time.Second
 type Runner struct {
 	Session *session.Session
 	// Timeout, when not 0, is that of steps that do not say.
-	Timeout  time.Duration
-	baseline uint64 // the seq of the last input step
-	asked    string // what the last cell asked, and nobody has answered; or ""
+	Timeout    time.Duration
+	PictureDir string // where pictures are, or "": where the caller is
+	Painter    Painter
+	baseline   uint64 // the seq of the last input step
+	asked      string // what the last cell asked, and nobody has answered; or ""
 }
 
 // Result is what a step has found.
@@ -31,8 +33,9 @@ type Result struct {
 	Baseline uint64           `json:"baseline,omitempty"`
 	Wait     *wire.WaitResult `json:"wait,omitempty"`
 	Cell     *cell.Result     `json:"cell,omitempty"`
-	Diff     []DiffRow        `json:"diff,omitempty"` // of a screen that is another one
-	Screen   *wire.Snapshot   `json:"-"`              // of a snapshot, and of a screen that is another one
+	Diff     []DiffRow        `json:"diff,omitempty"`    // of a screen that is another one
+	Picture  *PictureDiff     `json:"picture,omitempty"` // of one that looks otherwise
+	Screen   *wire.Snapshot   `json:"-"`                 // of a snapshot, and of a screen that is another one
 }
 
 // Run does one step. It fails with what the verb of the command line fails with.
@@ -84,11 +87,11 @@ func (b *Runner) wait(ctx context.Context, w *Wait, r *Result) error {
 		return err
 	}
 	req.Timeout = b.limit(w.Timeout)
-	r.Baseline = b.baseline
+	r.Baseline = req.After
 	if r.Wait, err = b.await(ctx, req); err != nil {
 		return err
 	}
-	if err := unmet(r.Wait); err != nil {
+	if err := unmet(&req, r.Wait); err != nil {
 		return err
 	}
 	r.Seq = r.Wait.Seq
@@ -114,16 +117,27 @@ func (b *Runner) await(ctx context.Context, w wire.Wait) (*wire.WaitResult, erro
 }
 
 // unmet is the error that a wait's result stands for, or nil.
-func unmet(r *wire.WaitResult) error {
-	switch {
-	case r.Matched:
+func unmet(w *wire.Wait, r *wire.WaitResult) error {
+	if r.Matched {
 		return nil
-	case r.Status == wire.WaitEnded:
-		return fault.Errorf(fault.NotRunning, "the session is over and the condition did not come: %v", r.Unmet)
-	case r.Status == wire.WaitCommandEnded:
-		return fault.Errorf(fault.Timeout, "the command has ended%s and the condition did not come: %v", WithStatus(r.ExitCode), r.Unmet)
 	}
-	return fault.Errorf(fault.Timeout, "the condition did not come: %v", r.Unmet)
+	var names []string
+	for _, name := range r.Unmet {
+		for known, value := range map[string]*string{"text": w.Text, "regex": w.Regex, "gone": w.Gone} {
+			if name == known && value != nil {
+				name += " '" + *value + "'"
+			}
+		}
+		names = append(names, name)
+	}
+	what := strings.Join(names, ", ")
+	switch r.Status {
+	case wire.WaitEnded:
+		return fault.Errorf(fault.NotRunning, "the session is over and the condition did not come: %s", what)
+	case wire.WaitCommandEnded:
+		return fault.Errorf(fault.Timeout, "the command has ended%s and the condition did not come: %s", WithStatus(r.ExitCode), what)
+	}
+	return fault.Errorf(fault.Timeout, "the condition did not come: %s", what)
 }
 
 // WithStatus says with which status a command has ended, if that is known.
@@ -181,51 +195,104 @@ func (b *Runner) exit(ctx context.Context, s *Step, r *Result) error {
 	return nil
 }
 
-// screen waits for a screen. It is checked by the host in every pass, so that none
-// that stands for a moment is missed.
+// screen waits for a screen. Its text is checked by the host in every pass, so that
+// none that stands for a moment is missed. How it looks is compared here, after
+// each output.
 func (b *Runner) screen(ctx context.Context, s *Step, r *Result) error {
-	begun, limit := time.Now(), b.limit(s.Timeout)
-	expr := s.Screen.expression()
-	req := wire.Wait{Regex: &expr, Timeout: limit}
+	var picture []byte // the expected one
+	if s.Screen.Picture != "" {
+		var err error
+		if picture, err = ReadPicture(s.Screen.PicturePath(b.PictureDir)); err != nil {
+			return err
+		}
+	}
+	end := time.Now().Add(b.limit(s.Timeout))
+	req := wire.Wait{}
+	if !s.Screen.pictureAlone() {
+		expr := s.Screen.expression()
+		req.Regex = &expr
+	}
 	for {
+		req.Timeout = max(time.Until(end), time.Millisecond)
 		w, err := b.await(ctx, req)
 		if err != nil {
 			return err
+		}
+		if w.Matched && req.Regex != nil && s.Screen.Styles == nil && picture == nil {
+			r.Seq = w.Seq
+			return nil
 		}
 		shot, err := b.Session.Snapshot(ctx, session.Now(), 0)
 		if err != nil {
 			return err
 		}
 		r.Seq = shot.Seq
-		left := limit - time.Since(begun)
 		diff := s.Screen.Compare(&shot.Screen)
-		if len(diff) == 0 || w.Matched && s.Screen.Styles == nil {
+		other, err := b.comparePicture(s.Screen, &shot.Screen, picture)
+		if err != nil {
+			return err
+		}
+		if len(diff) == 0 && other == nil {
 			return nil
 		}
-		if !w.Matched || left <= 0 {
-			r.Diff, r.Screen = diff, shot
-			return differs(w, diff)
+		if w.Matched {
+			// The text is right and the looks are not, or the screen has moved on.
+			// What comes next may change both, and may be blanks, a cursor or an
+			// image, which no text tells.
+			if w, err = b.await(ctx, wire.Wait{After: shot.Seq, Timeout: max(time.Until(end), time.Millisecond)}); err != nil {
+				return err
+			}
 		}
-		// The text is right and the styles are not, or the screen has moved on.
-		req.After, req.Timeout = shot.Seq, left
+		if !w.Matched {
+			r.Diff, r.Picture, r.Screen = diff, other, shot
+			return differs(w, diff, other, s.Screen.Tolerance)
+		}
 	}
 }
 
-func differs(w *wire.WaitResult, diff []DiffRow) error {
+// comparePicture returns how the picture of the screen differs from the expected
+// one, or nil.
+func (b *Runner) comparePicture(s *Screen, shot *screen.Snapshot, want []byte) (*PictureDiff, error) {
+	if want == nil {
+		return nil, nil
+	}
+	got, err := b.Painter.Draw(s, shot)
+	if err != nil {
+		return nil, err
+	}
+	d, err := ComparePictures(want, got, s.Tolerance)
+	if d != nil {
+		d.File = s.Picture
+	}
+	return d, err
+}
+
+func differs(w *wire.WaitResult, diff []DiffRow, picture *PictureDiff, may Tolerance) error {
 	n := 0
 	for _, d := range diff {
 		if !d.Same {
 			n++
 		}
 	}
-	what := fmt.Sprintf("the screen is another one: %d rows differ", n)
-	if n == 1 {
-		what = "the screen is another one: 1 row differs"
+	var what []string
+	switch {
+	case n == 1:
+		what = append(what, "1 row differs")
+	case n > 1:
+		what = append(what, fmt.Sprintf("%d rows differ", n))
 	}
+	switch {
+	case picture == nil:
+	case picture.Resized:
+		what = append(what, "the picture has another size")
+	default:
+		what = append(what, fmt.Sprintf("%s of the picture's pixels differ, and %v may", picture.share(), may))
+	}
+	err := "the screen is another one: " + strings.Join(what, "; ")
 	if w.Status == wire.WaitEnded {
-		return fault.Errorf(fault.NotRunning, "%s, and the session is over", what)
+		return fault.Errorf(fault.NotRunning, "%s, and the session is over", err)
 	}
-	return fault.Errorf(fault.Timeout, "%s", what)
+	return fault.Errorf(fault.Timeout, "%s", err)
 }
 
 // Rested waits until the screen has stood still for so long, and returns it.

@@ -18,6 +18,11 @@ type Screen struct {
 	// Styles, when not nil, are all parts of the screen that do not look plain:
 	// see StylesOf.
 	Styles []string `json:"styles,omitempty"`
+	// Picture, when not "", is the PNG that the screen must look like. Rows are
+	// compared only if there are some.
+	Picture string `json:"picture,omitempty"`
+	// Tolerance is how many of its pixels may differ.
+	Tolerance Tolerance `json:"tolerance,omitempty"`
 }
 
 // Row is one row of an expected screen: a text, anything, or what a regular
@@ -29,7 +34,7 @@ type Row struct {
 	re    *regexp.Regexp
 }
 
-// UnmarshalJSON reads an array of rows, or an object with rows and styles.
+// UnmarshalJSON reads an array of rows, or an object with rows, styles and a picture.
 func (s *Screen) UnmarshalJSON(raw []byte) error {
 	if bytes.HasPrefix(raw, []byte("[")) {
 		return json.Unmarshal(raw, &s.Rows)
@@ -41,17 +46,22 @@ func (s *Screen) UnmarshalJSON(raw []byte) error {
 // MarshalJSON writes what UnmarshalJSON reads.
 func (s Screen) MarshalJSON() ([]byte, error) {
 	rows := s.Rows
-	if rows == nil {
+	if rows == nil && !s.pictureAlone() {
 		rows = []Row{}
 	}
-	if s.Styles == nil {
+	if s.Styles == nil && s.Picture == "" {
 		return marshal(rows)
 	}
 	return marshal(struct {
-		Rows   []Row    `json:"rows"`
-		Styles []string `json:"styles"`
-	}{rows, s.Styles})
+		Rows      []Row     `json:"rows,omitzero"`
+		Styles    []string  `json:"styles,omitzero"`
+		Picture   string    `json:"picture,omitempty"`
+		Tolerance Tolerance `json:"tolerance,omitempty"`
+	}{rows, s.Styles, s.Picture, s.Tolerance})
 }
+
+// pictureAlone reports that the text is not compared.
+func (s *Screen) pictureAlone() bool { return s.Rows == nil && s.Picture != "" }
 
 // UnmarshalJSON reads "text", null or {"regex":"R"}.
 func (r *Row) UnmarshalJSON(raw []byte) error {
@@ -87,6 +97,12 @@ func (r Row) MarshalJSON() ([]byte, error) {
 }
 
 func (s *Screen) check() error {
+	switch {
+	case s.Picture != "" && !strings.HasSuffix(s.Picture, ".png"):
+		return fmt.Errorf("'picture' is the name of a PNG, and '%s' does not end with .png", s.Picture)
+	case s.Tolerance > 0 && s.Picture == "":
+		return errors.New("'tolerance' belongs to picture")
+	}
 	for i := range s.Rows {
 		r := &s.Rows[i]
 		if strings.ContainsAny(r.Text, "\n\r") {
@@ -154,6 +170,9 @@ func (s *Screen) expression() string {
 	return b.String()
 }
 
+// open reports whether the row may have more texts than one.
+func (r *Row) open() bool { return r.Any || r.Regex != "" }
+
 func (r *Row) isBlank() bool { return !r.Any && r.Regex == "" && strings.TrimRight(r.Text, " ") == "" }
 
 func (r *Row) String() string {
@@ -176,12 +195,15 @@ type DiffRow struct {
 	Style bool `json:"style,omitempty"`
 }
 
-// Compare returns both screens row by row, or nil if the screen is the expected
-// one.
+// Compare returns both screens row by row, or nil if the text and the styles are
+// the expected ones.
 func (s *Screen) Compare(shot *screen.Snapshot) []DiffRow {
 	var all []DiffRow
 	differ := false
 	got := strings.Split(shot.Text, "\n")
+	if s.pictureAlone() {
+		got = nil
+	}
 	for i := range max(len(got), len(s.Rows)) {
 		d := DiffRow{Row: i}
 		var want Row
@@ -250,9 +272,13 @@ func ScreenOf(shot *screen.Snapshot, styles bool) *Screen {
 // open, if the screen has it.
 func (s *Screen) Updated(shot *screen.Snapshot, styles bool) *Screen {
 	n := ScreenOf(shot, styles || s.Styles != nil)
+	n.Picture, n.Tolerance = s.Picture, s.Tolerance
+	if s.pictureAlone() {
+		n.Rows = nil
+	}
 	for i := range s.Rows {
 		old := s.Rows[i]
-		if !old.Any && old.Regex == "" {
+		if !old.open() {
 			continue
 		}
 		if i >= len(n.Rows) && !old.matches("") || i < len(n.Rows) && !old.matches(n.Rows[i].Text) {

@@ -85,7 +85,9 @@ func TestStepsAreWrittenAsTheyAreRead(t *testing.T) {
 	for _, step := range []string{
 		`{"type":"<x>","enter":true}`, `{"paste":"a\nb"}`, `{"keys":["C-c","Down*3"]}`, `{"resize":"10x20"}`, `{"run":"x","timeout":"3s"}`,
 		`{"answer":"y"}`, `{"answer":{"keys":["Down"]}}`, `{"wait":{"text":"x","ready":true}}`, `{"wait":{"stable":"300ms"}}`,
-		`{"screen":["x",null,{"regex":"a"}],"timeout":"1s"}`, `{"screen":{"rows":["x"],"styles":["0 0-0 bold"]}}`, `{"screen":[]}`, `{"exit":3}`, `{"exit":"SIGTERM"}`,
+		`{"screen":["x",null,{"regex":"a"}],"timeout":"1s"}`, `{"screen":{"rows":["x"],"styles":["0 0-0 bold"]}}`, `{"screen":[]}`,
+		`{"screen":{"picture":"a.png"}}`, `{"screen":{"rows":[],"styles":[],"picture":"b/a.png","tolerance":"0.5%"}}`,
+		`{"wait":{"cursor":"2,3","early":true}}`, `{"exit":3}`, `{"exit":"SIGTERM"}`,
 	} {
 		all, err := steps.Parse([]byte(step))
 		if err != nil {
@@ -98,7 +100,10 @@ func TestStepsAreWrittenAsTheyAreRead(t *testing.T) {
 			t.Errorf("%s is written as %s, %v", step, got, err)
 		}
 	}
-	for _, wrong := range []string{`{"resize":"10"}`, `{"resize":"0x5"}`, `{"exit":""}`, `{"exit":null,"type":"x","keys":["a"]}`, `{"screen":["a\nb"]}`, `{"screen":[{"regex":"("}]}`, `{"screen":[{"x":1}]}`, `{"screen":[{}]}`, `{"type":"x","timeout":"1s"}`} {
+	for _, wrong := range []string{`{"resize":"10"}`, `{"resize":"0x5"}`, `{"exit":""}`, `{"exit":null,"type":"x","keys":["a"]}`, `{"screen":["a\nb"]}`, `{"screen":[{"regex":"("}]}`, `{"screen":[{"x":1}]}`, `{"screen":[{}]}`, `{"type":"x","timeout":"1s"}`,
+		`{"screen":{"picture":"a.jpg"}}`, `{"screen":{"rows":[],"tolerance":"1%"}}`, `{"screen":{"picture":"a.png","tolerance":1}}`, `{"screen":{"picture":"a.png","tolerance":"101%"}}`,
+		`{"screen":{"picture":"a.png","tolerance":"-1%"}}`, `{"screen":{"picture":"a.png","tolerance":"1"}}`, `{"wait":{"early":true}}`,
+	} {
 		if all, err := steps.Parse([]byte(wrong)); err == nil {
 			t.Errorf("%s is read as %+v", wrong, all)
 		}

@@ -135,17 +135,22 @@ func (e Exit) String() string {
 
 // Wait is the conditions of a wait.
 type Wait struct {
-	Text    *string   `json:"text,omitempty"`
-	Regex   *string   `json:"regex,omitempty"`
-	Gone    *string   `json:"gone,omitempty"`
-	Cursor  *string   `json:"cursor,omitempty"`
-	Changed *string   `json:"changed,omitempty"`
-	Stable  Duration  `json:"stable,omitempty"`
-	Idle    Duration  `json:"idle,omitempty"`
-	Ready   bool      `json:"ready,omitempty"`
-	Exit    bool      `json:"exit,omitempty"`
+	Text    *string  `json:"text,omitempty"`
+	Regex   *string  `json:"regex,omitempty"`
+	Gone    *string  `json:"gone,omitempty"`
+	Cursor  *string  `json:"cursor,omitempty"`
+	Changed *string  `json:"changed,omitempty"`
+	Stable  Duration `json:"stable,omitempty"`
+	Idle    Duration `json:"idle,omitempty"`
+	Ready   bool     `json:"ready,omitempty"`
+	Exit    bool     `json:"exit,omitempty"`
+	// Early says that what came before the last input counts, too.
+	Early   bool      `json:"early,omitempty"`
 	Timeout *Duration `json:"timeout,omitempty"`
 }
+
+// Asks reports whether there is a condition.
+func (w *Wait) Asks() bool { return *w != Wait{Early: w.Early, Timeout: w.Timeout} }
 
 // Duration is a duration as flags take it, or a number of seconds.
 type Duration time.Duration
@@ -341,7 +346,10 @@ func (w *Wait) Request(after uint64) (req wire.Wait, err error) {
 	if w.Timeout != nil {
 		req.Timeout = time.Duration(*w.Timeout)
 	}
-	if *w == (Wait{Timeout: w.Timeout}) {
+	if w.Early {
+		req.After = 0
+	}
+	if !w.Asks() {
 		return req, errors.New("a wait needs a condition: text, regex, gone, cursor, changed, stable, idle, ready or exit")
 	}
 	if w.Regex != nil {

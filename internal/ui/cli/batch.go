@@ -30,7 +30,7 @@ line:
   {"snapshot":{"scrollback":20}}   {"screen":["row","row"]}   {"exit":0}   (see 'den test')
 
 All steps are checked before the first is sent. A wait sees only what comes after the
-last input step. The first step that fails ends the batch, unless --keep-going is given;
+last input step, with "early":true also what came before. The first step that fails ends the batch, unless --keep-going is given;
 what was sent is not undone. A question is not a failure if the next step is an
 answer. One record is printed for each step; after Ctrl-C, the records so far.`,
 		Example: `  den batch work '[{"type":"ls","enter":true},{"wait":{"ready":true}},{"snapshot":{}}]'` + "\n  den batch work steps.json --keep-going",

@@ -34,6 +34,7 @@ type exportOptions struct {
 	from, to  string
 	masks     []string
 	styles    bool
+	pictures  bool
 	lookOptions
 	redactOptions
 }
@@ -60,8 +61,8 @@ as times.`,
 		if o.format == testFormat {
 			return a.exportTest(ctx, s, o)
 		}
-		if len(o.masks) > 0 || o.styles {
-			return fault.Errorf(fault.Usage, "--mask and --styles are for --format test")
+		if len(o.masks) > 0 || o.styles || o.pictures {
+			return fault.Errorf(fault.Usage, "--mask, --styles and --pictures are for --format test")
 		}
 		return a.runExport(ctx, s, o)
 	})
@@ -70,6 +71,7 @@ as times.`,
 	f.Lookup("format").Usage = "cast, cast2, gif, webm, mp4, text or test (default: by the name of FILE, else cast)"
 	f.StringArrayVar(&o.masks, "mask", nil, "test: what `REGEX` matches of a screen may be anything that it matches; repeatable")
 	f.BoolVar(&o.styles, "styles", false, "test: expect how screens look, too, not only their text")
+	f.BoolVar(&o.pictures, "pictures", false, "test: expect pictures of the screens, too, as NAME-1.png and so on beside FILE")
 	return cmd
 }
 

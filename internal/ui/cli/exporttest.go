@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +32,7 @@ type exportTestAnswer struct {
 	Bytes    int      `json:"bytes"`
 	Steps    int      `json:"steps"`
 	Vars     []string `json:"vars,omitempty"`
+	Pictures []string `json:"pictures,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -39,11 +43,17 @@ func (a *app) exportTest(_ context.Context, s *session.Session, o exportOptions)
 	if o.from != "" || o.to != "" {
 		return fault.Errorf(fault.Usage, "a test begins where the session began: --from and --to are for other formats")
 	}
+	if o.pictures && (o.out == "" || o.out == "-") {
+		return fault.Errorf(fault.Usage, "pictures stand beside the script: --pictures needs -o FILE")
+	}
 	m, err := s.Dir.Inspect()
 	if err != nil {
 		return err
 	}
 	so := script.Options{Command: m.Command, Term: m.Term, Signal: m.ExitSignal, Styles: o.styles}
+	if o.pictures {
+		so.Pictures = strings.TrimSuffix(filepath.Base(o.out), filepath.Ext(o.out))
+	}
 	if m.Status.Active() {
 		so.Until = lastMoment(m, time.Now())
 	}
@@ -78,10 +88,25 @@ func (a *app) exportTest(_ context.Context, s *session.Session, o exportOptions)
 		return err
 	}
 	ans := exportTestAnswer{Session: m.Name, Path: o.out, Format: testFormat, Bytes: b.Len(), Steps: len(d.Steps), Vars: d.Vars, Warnings: d.Warnings}
+	if ans.Pictures, err = savePictures(filepath.Dir(o.out), d.Pictures); err != nil {
+		return notMade(fmt.Errorf("export session '%s': %w", m.Name, err))
+	}
 	if err := saveTest(s, &ans, b.Bytes()); err != nil {
 		return notMade(fmt.Errorf("export session '%s': %w", m.Name, err))
 	}
 	return a.answer(ans, func(w io.Writer) { fmt.Fprintln(w, ans.Path) })
+}
+
+// savePictures writes the pictures of a script, and returns where they are.
+func savePictures(dir string, pictures map[string][]byte) (paths []string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(pictures)) {
+		path := filepath.Join(dir, name)
+		if err := atomicfile.Write(path, pictures[name]); err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
 }
 
 // saveTest writes the script to its path, or keeps it with the session if it has

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,14 +46,15 @@ other: those of 'den batch', screens that are expected, and how the program ends
 for what they need; nothing sleeps. With CMD that is started instead of the scripts' command.
 
 A script fails at its first step that fails. Then both screens are shown beside each other,
-and the session's recording is kept in DIR, as NAME.cast.
+and the session's recording is kept in DIR, as NAME.cast. If a picture differs,
+NAME.expected.png, NAME.actual.png and NAME.diff.png are kept there, too.
 
---update writes what comes into the files, as the new expectation.
+--update writes what comes into the files, as the new expectation, and pictures beside them.
 ${NAME} in a step is a variable that the script declares ("vars"): its value is given by
 --var, or by a variable of the environment.
 
 Exit codes: 0 all passed; 1 a script failed; 2 one is not understood, or a variable has no
-value: nothing was played; 3 no such file; 9 a script of a newer version.`,
+value: nothing was played; 3 no such file, or no such picture; 9 a script of a newer version.`,
 		Example: "  den export work --format test -o work.steps && den test work.steps\n  den test tests/*.steps --parallel 4 --junit results.xml\n  den test login.steps --var SECRET_1=@password -- ./app --debug",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if n := cmd.ArgsLenAtDash(); n == 0 || n < 0 && len(args) == 0 {
@@ -71,10 +74,10 @@ value: nothing was played; 3 no such file; 9 a script of a newer version.`,
 	f.IntVar(&o.parallel, "parallel", 0, "play `N` at the same time (default: as many as there are processors)")
 	f.IntVar(&o.repeat, "repeat", 1, "play each script `N` times")
 	f.Var(&o.timeout, "timeout", "how long a step waits that does not say")
-	f.BoolVar(&o.update, "update", false, "write what comes into the scripts")
+	f.BoolVar(&o.update, "update", false, "write what comes into the scripts, and their pictures")
 	f.BoolVar(&o.styles, "styles", false, "with --update: expect how screens look, too, not only their text")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to `FILE`")
-	f.StringVarP(&o.out, "output", "o", "den-test", "the `DIR` for recordings of failures")
+	f.StringVarP(&o.out, "output", "o", "den-test", "the `DIR` for recordings and pictures of failures")
 	f.StringArrayVar(&o.vars, "var", nil, "the value of a variable: `NAME=@FILE` or NAME=TEXT (repeatable)")
 	return cmd
 }
@@ -97,8 +100,16 @@ type testPlay struct {
 	Error      *fault.Object   `json:"error,omitempty"`
 	Diff       []steps.DiffRow `json:"diff,omitempty"`
 	Recording  string          `json:"recording,omitempty"`
+	Pictures   *testPictures   `json:"pictures,omitempty"`
 
 	failure *script.Failure
+}
+
+// testPictures are how much the picture of a screen differs, and the files that
+// show it.
+type testPictures struct {
+	*script.Pictures
+	*steps.PictureDiff
 }
 
 func (p *testPlay) name() string {
@@ -113,7 +124,7 @@ type tester struct {
 	*app
 	testOptions
 	player script.Player
-	hide   *redact.Redactor // of recordings
+	hide   *redact.Redactor // of recordings and pictures
 
 	mu    sync.Mutex // guards the fields below, and what is printed
 	taken map[string]bool
@@ -147,7 +158,7 @@ func (a *app) runTest(ctx context.Context, paths, command []string, o testOption
 	}
 	t.player = script.Player{
 		Root: home.Home{Path: dir, Explicit: true}, Options: a.options(), Environ: a.environ, Dir: here, Command: command,
-		Timeout: time.Duration(o.timeout), Update: o.update, Styles: o.styles,
+		Timeout: time.Duration(o.timeout), Update: o.update, Styles: o.styles, Hide: t.hide,
 	}
 	plays := t.playAll(ctx, files)
 	return t.report(ctx, plays)
@@ -187,10 +198,29 @@ func (t *tester) readScripts(paths []string) ([]testFile, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		if err := t.readPictures(s, filepath.Dir(path)); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
 		files = append(files, testFile{path, raw, s})
 	}
-	t.hide, err = redact.New(secrets, false)
+	t.hide, err = redact.New(secrets, true)
 	return files, err
+}
+
+// readPictures finds out whether all pictures are there, unless they are to be
+// written.
+func (t *tester) readPictures(s *script.Script, dir string) error {
+	if t.update {
+		return nil
+	}
+	for i := range s.Steps {
+		if want := s.Steps[i].Screen; want != nil && want.Picture != "" {
+			if _, err := steps.ReadPicture(want.PicturePath(dir)); err != nil {
+				return fmt.Errorf("line %d: %w", s.Steps[i].Line, err)
+			}
+		}
+	}
+	return nil
 }
 
 // readVars reads NAME=@FILE and NAME=TEXT.
@@ -251,7 +281,7 @@ func (t *tester) playAll(ctx context.Context, files []testFile) []testPlay {
 func (t *tester) playOne(ctx context.Context, file testFile, p *testPlay) {
 	begun := time.Now()
 	o, err := t.player.Play(ctx, file.script, filepath.Dir(file.path), func(log *eventlog.Log) error {
-		path, err := t.keepRecording(ctx, file.path, p.Play, log)
+		path, err := t.keepRecording(ctx, p, log)
 		p.Recording = path
 		return err
 	})
@@ -260,9 +290,9 @@ func (t *tester) playOne(ctx context.Context, file testFile, p *testPlay) {
 		return
 	}
 	p.Status = "passed"
-	if o.Failure == nil && err == nil && len(o.Changed) > 0 {
+	if o.Failure == nil && err == nil && len(o.Changed)+len(o.Pictures) > 0 {
 		p.Status = "updated"
-		err = atomicfile.Write(file.path, script.Rewrite(file.raw, file.script, o.Changed))
+		err = rewrite(file, o)
 	}
 	switch {
 	case o.Failure != nil:
@@ -278,6 +308,11 @@ func (t *tester) playOne(ctx context.Context, file testFile, p *testPlay) {
 	if p.failure.Step >= 0 {
 		p.Step = &p.failure.Step
 	}
+	if d := p.failure.Picture; d != nil {
+		files, kerr := t.keepPictures(p, d)
+		p.Pictures = &testPictures{files, d}
+		err = errors.Join(err, kerr)
+	}
 	if err != nil && o.Failure != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -285,21 +320,63 @@ func (t *tester) playOne(ctx context.Context, file testFile, p *testPlay) {
 	}
 }
 
+// rewrite writes what came as the new expectation, the pictures first: a script
+// must not name one that is not there.
+func rewrite(file testFile, o script.Outcome) error {
+	for _, path := range slices.Sorted(maps.Keys(o.Pictures)) {
+		if err := atomicfile.Write(path, o.Pictures[path]); err != nil {
+			return fmt.Errorf("write picture: %w", err)
+		}
+	}
+	if len(o.Changed) == 0 {
+		return nil
+	}
+	return atomicfile.Write(file.path, script.Rewrite(file.raw, file.script, o.Changed))
+}
+
+// keepPictures puts the pictures of a failure where people find them, beside its
+// recording.
+func (t *tester) keepPictures(p *testPlay, d *steps.PictureDiff) (*script.Pictures, error) {
+	path := p.Recording
+	if path == "" {
+		path = t.freeName(p.base())
+	}
+	base := strings.TrimSuffix(path, ".cast")
+	files := &script.Pictures{Expected: base + ".expected.png", Actual: base + ".actual.png", Diff: base + ".diff.png"}
+	if err := os.MkdirAll(t.out, 0o755); err != nil {
+		return files, fmt.Errorf("keep the pictures of a failure: %w", err)
+	}
+	for _, f := range []struct {
+		path string
+		data []byte
+	}{{files.Expected, d.Want}, {files.Actual, d.Got}, {files.Diff, d.Diff}} {
+		if err := os.WriteFile(f.path, f.data, 0o600); err != nil {
+			return files, fmt.Errorf("keep the pictures of a failure: %w", err)
+		}
+	}
+	return files, nil
+}
+
+// base names what is kept of the play.
+func (p *testPlay) base() string {
+	base := strings.TrimSuffix(filepath.Base(p.File), filepath.Ext(p.File))
+	if p.Play > 0 {
+		base += "-" + strconv.Itoa(p.Play)
+	}
+	return base
+}
+
 // keepRecording puts the recording of a failure where people find it. Values of
 // variables are hidden in it.
-func (t *tester) keepRecording(ctx context.Context, file string, play int, log *eventlog.Log) (path string, err error) {
+func (t *tester) keepRecording(ctx context.Context, p *testPlay, log *eventlog.Log) (path string, err error) {
 	if err := os.MkdirAll(t.out, 0o755); err != nil {
 		return "", fmt.Errorf("keep the recording of a failure: %w", err)
 	}
-	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	if play > 0 {
-		base += "-" + strconv.Itoa(play)
-	}
-	f, err := os.OpenFile(t.freeName(base), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(t.freeName(p.base()), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("keep the recording of a failure: %w", err)
 	}
-	_, err = film.Write(ctx, f, log, film.Options{Format: film.Cast, Title: filepath.Base(file), Redact: t.hide})
+	_, err = film.Write(ctx, f, log, film.Options{Format: film.Cast, Title: filepath.Base(p.File), Redact: t.hide})
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", fmt.Errorf("keep the recording of a failure: %w", err)
 	}
@@ -340,6 +417,11 @@ func (t *tester) print(p *testPlay) {
 	if p.Recording != "" {
 		fmt.Fprintf(t.text, "  recording: %s\n", p.Recording)
 	}
+	if p.Pictures != nil {
+		for line := range strings.Lines(p.Pictures.Pictures.String()) {
+			fmt.Fprint(t.text, "  "+line)
+		}
+	}
 }
 
 // report ends with what became of all.
@@ -350,7 +432,11 @@ func (t *tester) report(ctx context.Context, plays []testPlay) error {
 		p := &plays[i]
 		counts[p.Status]++
 		if p.Status != "not-run" {
-			reports = append(reports, script.Report{Name: p.name(), Duration: time.Duration(p.DurationMS) * time.Millisecond, Failure: p.failure, Recording: p.Recording})
+			r := script.Report{Name: p.name(), Duration: time.Duration(p.DurationMS) * time.Millisecond, Failure: p.failure, Recording: p.Recording}
+			if p.Pictures != nil {
+				r.Pictures = p.Pictures.Pictures
+			}
+			reports = append(reports, r)
 		}
 	}
 	if t.junit != "" {
