@@ -108,7 +108,7 @@ func dumpHost(t testing.TB, d home.Dir) {
 	waiting, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	gone, err := d.Gone(waiting)
-	if err != nil || syscall.Kill(m.HostPID, syscall.SIGQUIT) != nil {
+	if err != nil || syscall.Kill(m.HostPID, syscall.SIGABRT) != nil {
 		return
 	}
 	select {
