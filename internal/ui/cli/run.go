@@ -316,7 +316,11 @@ exit code and "left", the processes that outlived the cell. If the program asks 
 				fmt.Fprintln(w, r.Output)
 			}
 			if r.ExitCode != nil {
-				fmt.Fprintf(a.stderr, "cell '%s' ended with exit code %d\n", r.CellID, *r.ExitCode)
+				name := s.Dir.ID
+				if m, err := s.Dir.Load(); err == nil {
+					name = m.Name
+				}
+				fmt.Fprintf(a.stderr, "session '%s': cell '%s' ended with exit code %d\n", name, r.CellID, *r.ExitCode)
 			}
 			for _, p := range r.Left {
 				fmt.Fprintf(a.stderr, "den: still running: %s; 'kill %d' ends it\n", p.Command, p.PID)
