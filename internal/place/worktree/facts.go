@@ -40,7 +40,7 @@ func (g Git) ask(ctx context.Context, f *facts) error {
 	if !f.repository().Linked() {
 		return fmt.Errorf("its .git does not name its repository any more")
 	}
-	for _, ask := range []func(context.Context, *git.View, *facts) error{findCommits, findUndone, findStashes, findHidden, findState, findNested} {
+	for _, ask := range []func(context.Context, *git.View, *facts) error{findCommits, findStashes, findHidden, findState, findNested} {
 		if f.Unborn {
 			return nil
 		}
@@ -48,7 +48,7 @@ func (g Git) ask(ctx context.Context, f *facts) error {
 			return err
 		}
 	}
-	return nil
+	return g.findUndone(ctx, f)
 }
 
 // findCommits counts what is in no other place: of what is checked out, of the
@@ -77,8 +77,17 @@ func findCommits(ctx context.Context, v *git.View, f *facts) error {
 const undoneRefs = "refs/den/undone/"
 
 // findUndone looks in the logs that go with the tree for commits that only they
-// name, as after a reset, an amendment or a rebase.
-func findUndone(ctx context.Context, v *git.View, f *facts) error {
+// name, as after a reset, an amendment or a rebase. It asks the repository, not the
+// tree: a symbolic reference may lead to one that goes with the tree.
+func (g Git) findUndone(ctx context.Context, f *facts) error {
+	if f.Unborn {
+		return nil
+	}
+	v, err := git.Git(g).Open(git.Repository{Dir: f.Common, Common: f.Common})
+	if err != nil {
+		return err
+	}
+	defer v.Close()
 	_, logged, err := visited(f.Record)
 	if err != nil {
 		return err

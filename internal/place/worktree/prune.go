@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"den/internal/base/fault"
 	"den/internal/process/git"
@@ -150,6 +151,16 @@ func (g Git) pruneOne(ctx context.Context, r Record, c Choice, runs Runs) (Verdi
 	return v, err
 }
 
+// keepUndone makes a reference to a commit. The agent may have made one of this
+// name: what that is, or leads to, stays as it is, and the tree is kept.
+func keepUndone(ctx context.Context, repo *git.View, ref, commit string) error {
+	none := strings.Repeat("0", len(commit))
+	if _, err := repo.Run(ctx, "update-ref", "--no-deref", ref, commit, none); err != nil {
+		return fault.Errorf(fault.KindOf(err), "keep commit %.12s, which was undone in it: %w", commit, err)
+	}
+	return nil
+}
+
 // remains reports whether nothing but remains is there of a tree.
 func remains(r Record) (bool, string) {
 	if r.State == making {
@@ -179,8 +190,8 @@ func (g Git) remove(ctx context.Context, lock *os.File, v Verdict, f facts, igno
 	defer repo.Close()
 	repo.Hold(lock)
 	for _, commit := range f.undone {
-		ref := undoneRefs + f.Branch + "/" + commit[:min(12, len(commit))]
-		if _, err := repo.Run(ctx, "update-ref", ref, commit); err != nil {
+		ref := undoneRefs + f.Branch + "/" + commit
+		if err := keepUndone(ctx, repo, ref, commit); err != nil {
 			return v, err
 		}
 		v.Undone = append(v.Undone, ref)

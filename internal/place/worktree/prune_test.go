@@ -224,6 +224,38 @@ func TestPruneKeepsWhatWasUndone(t *testing.T) {
 	}
 }
 
+// An agent can write references: none of them makes a prune move a branch, or take
+// a commit for kept that is not.
+func TestPruneIsNotLedAstray(t *testing.T) {
+	t.Parallel()
+	for name, lead := range map[string]string{"to a branch": "refs/heads/main", "to what goes with the tree": "ORIG_HEAD"} {
+		for _, where := range []string{"refs/den/undone/BRANCH/COMMIT", "refs/den/undone/other", "refs/heads/other"} {
+			t.Run(name+" from "+where, func(t *testing.T) {
+				t.Parallel()
+				r := newRepo(t)
+				p := r.make(r.spec("a"))
+				main := r.run(r.dir, "rev-parse", "main")
+				r.commit(p.Path, "undone")
+				commit := r.run(p.Path, "rev-parse", "HEAD")
+				r.run(p.Path, "reset", "--quiet", "--hard", "main")
+				r.run(p.Path, "symbolic-ref", strings.NewReplacer("BRANCH", p.Branch, "COMMIT", commit).Replace(where), lead)
+				v := r.prune(idle, false)[0]
+				if now := r.run(r.dir, "rev-parse", "main"); now != main {
+					t.Errorf("main was moved to %s", now)
+				}
+				if !v.Removed && !there(p.Path) || v.Removed && len(v.Undone) != 1 {
+					t.Errorf("removed %v, kept because %q, undone %v", v.Removed, v.Keep, v.Undone)
+				}
+				if v.Removed {
+					r.run(r.dir, "reflog", "expire", "--expire=now", "--all")
+					r.run(r.dir, "gc", "--quiet", "--prune=now")
+				}
+				r.run(r.dir, "cat-file", "-e", commit+"^{tree}")
+			})
+		}
+	}
+}
+
 // After a prune the next start begins from the base as it is then, or on the
 // branch that was pushed.
 func TestMadeAgainAfterPrune(t *testing.T) {
