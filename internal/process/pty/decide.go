@@ -156,6 +156,9 @@ type Readiness struct {
 	Gone bool
 
 	Echo, Canonical bool // the terminal's modes at the probe
+	// Interrupts is set if Ctrl-C interrupts, and makes the terminal drop what was
+	// typed and not read.
+	Interrupts bool
 
 	// Timeout is the time after which the reader wakes up by itself; 0 means
 	// never. An editor that wakes every few seconds still counts as ready.

@@ -49,6 +49,7 @@ func (p *PTY) Probe() Readiness {
 		return Readiness{State: Unknown, Why: err.Error(), Gone: true}
 	}
 	r.Echo, r.Canonical = w.termios.Lflag&unix.ECHO != 0, w.termios.Lflag&unix.ICANON != 0
+	r.Interrupts = w.termios.Lflag&(unix.ISIG|unix.NOFLSH) == unix.ISIG && w.termios.Cc[unix.VINTR] == 'C'-'@'
 	if r.Group <= 0 {
 		r.State, r.Why, r.Gone = Unknown, "no process group is in the terminal's foreground", true
 		return r

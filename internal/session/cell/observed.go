@@ -216,8 +216,15 @@ func (o *Observed) barePrompt() bool {
 // ignoresInt reports whether the shell made nothing of Ctrl-C, as one that ignores
 // the signal, and its input is empty all the same: the terminal that edits it drops
 // it, or an editor shows so. Where keys were pressed, an editor does not show all.
+// A line that does not begin with the prompt is the rest of a command.
 func (o *Observed) ignoresInt() bool {
-	return o.Ready && o.Own && o.Shell.Pending() && (o.Shell.NoEditor() || o.Blank && !o.Stray.Keys)
+	if !o.Ready || !o.Own || !o.Shell.Pending() {
+		return false
+	}
+	if o.Shell.NoEditor() {
+		return o.Probe.Interrupts && strings.HasPrefix(o.Left.Text, strings.TrimRight(o.Shell.Shown, " "))
+	}
+	return o.Blank && !o.Stray.Keys
 }
 
 // maybeBare reports whether a shell that tells of its prompt alone may have lost
